@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.data import conllu
-from strukt.data.batching import batches, padded_size, runs, split_long
+from strukt.data.batching import batches, consecutive_batches, padded_size, split_long
 from strukt.data.files.problems import DataWarning
 
 lengths = st.lists(st.integers(0, 60), max_size=60)
@@ -85,7 +85,7 @@ def test_bound_below_one(max_tokens):
 @given(lengths, st.integers(1, 100), st.integers(1, 9))
 def test_runs_are_a_stream_cut_where_it_is_full(sizes, max_tokens, most):
     words = [["w"] * size for size in sizes]
-    found = list(runs(iter(words), lambda group: list(map(len, group)), max_tokens, most))
+    found = list(consecutive_batches(iter(words), lambda group: list(map(len, group)), max_tokens, most))
     assert [word for run in found for word in run] == words
     for run in found:
         assert len(run) <= most
@@ -94,7 +94,7 @@ def test_runs_are_a_stream_cut_where_it_is_full(sizes, max_tokens, most):
 
 def test_runs_read_no_further_ahead_than_they_may():
     stream = iter([["w"]] * 10)
-    assert len(next(runs(stream, lambda group: list(map(len, group)), max_tokens=100, most=4))) == 4
+    assert len(next(consecutive_batches(stream, lambda group: list(map(len, group)), max_tokens=100, most=4))) == 4
     assert len(list(stream)) == 6
 
 

@@ -14,7 +14,7 @@ from tests.inference.tables import pair as pair_factor
 from strukt.inference.lp_sparsemap.graph import OR_OUT, PAIR
 from strukt.inference.lp_sparsemap.start import graph_of
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band, band_support
-from strukt.kernels.lp_sparsemap.faces import find_faces, orthonormal, take_normal
+from strukt.kernels.lp_sparsemap.faces import find_faces, orthonormal, project_across_faces
 from strukt.kernels.lp_sparsemap.or_out import or_out, or_out_support
 from strukt.kernels.lp_sparsemap.pair import APART, TOGETHER, both, pair, pair_labels
 from strukt.kernels.lp_sparsemap.polish import intersect
@@ -178,10 +178,10 @@ def test_faces_hold_the_derivative(form, x, c):
     for direction in np.random.default_rng(0).normal(size=(5, m)):
         moved = (solve(x + 1e-6 * direction) - solve(x - 1e-6 * direction)) / 2e-6
         across = direction.copy()
-        take_normal(graph, faces, across)
+        project_across_faces(graph, faces, across)
         np.testing.assert_allclose(direction - across, moved, atol=1e-9)
         again = across.copy()
-        take_normal(graph, faces, again)
+        project_across_faces(graph, faces, again)
         np.testing.assert_allclose(again, across, atol=1e-14)
     if c is not None:
         np.testing.assert_allclose(faces.tilts, (solve(x, c + 1e-6) - solve(x, c - 1e-6)) / 2e-6, atol=1e-9)
@@ -213,7 +213,7 @@ def test_intersection_is_the_dense_projection():
     dense = np.zeros((m, 6))
     for i in range(6):
         dense[:, i] = np.eye(6)[i][graph.copies]
-        take_normal(graph, faces, dense[:, i])
+        project_across_faces(graph, faces, dense[:, i])
     wanted, d, y = rng.normal(size=6), np.empty(6), np.empty(m)
     offset = dense @ rng.normal(size=6)
     intersect(graph, faces, np.ones(6), wanted, offset, d, y)

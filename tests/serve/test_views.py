@@ -15,7 +15,7 @@ from strukt.serve.served_model import RequestError, serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
-from strukt.viz.canvas.wording import exact
+from strukt.viz.canvas.wording import two_digits
 from strukt.viz.pictures.overlay.picture import MOST
 from strukt.viz.structures import LEAST
 
@@ -305,7 +305,7 @@ def test_weights_in_the_one_picture_are_those_of_the_structures():
     for group in ElementTree.fromstring(answer.overlay).findall("{*}g"):
         weight = expected[group.get("data-word"), group.get("data-head")]
         numbers = [each.text for each in group.findall(".//{*}tspan")]
-        assert numbers == ([] if group.get("class") == "shared" else [exact(weight)])
+        assert numbers == ([] if group.get("class") == "shared" else [two_digits(weight)])
         assert (group.get("class") == "shared") == (weight == pytest.approx(whole))
 
 

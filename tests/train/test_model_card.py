@@ -16,7 +16,7 @@ from strukt.tasks import tag  # noqa: E402
 from strukt.tasks.tag.model import Tagger  # noqa: E402
 from strukt.train import saved_model  # noqa: E402
 from strukt.train.model_card import Facts, command, model_card  # noqa: E402
-from strukt.train.trial import Trial, tried  # noqa: E402
+from strukt.train.trial import Trial, run_trial  # noqa: E402
 
 SENTENCES = tiny_corpora.trees(12)
 METRICS = {"dev": {"epoch": 3, "step": 9, "loss": 0.5, "accuracy": 97.5}}
@@ -130,7 +130,7 @@ def test_it_is_written_by_the_command(model, tmp_path, corpora, capsys):
     text = page.read_text()
     assert text.startswith("---\n")
     assert "# tiny\n" in text
-    accuracy = tried(model, SENTENCES, "").scores["accuracy"]
+    accuracy = run_trial(model, SENTENCES, "").scores["accuracy"]
     assert f"| accuracy | {accuracy:.2f} | " in text
     capsys.readouterr()
     assert main(["card", str(tmp_path / "tiny")]) == 0

@@ -10,7 +10,7 @@ from strukt.errors import DataError
 from strukt.tasks import lm
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.lm.model import LanguageModel
-from strukt.train.trial import tried
+from strukt.train.trial import run_trial
 
 SENTENCES = tiny_corpora.trees(30)
 
@@ -25,7 +25,7 @@ def parser():
 
 
 def test_the_scores_are_those_of_evaluation(parser):
-    trial = tried(parser, iter(SENTENCES), "tiny")
+    trial = run_trial(parser, iter(SENTENCES), "tiny")
     assert trial.scores == parser.evaluate(SENTENCES)
     assert (trial.name, trial.sentences, trial.words) == ("tiny", 30, sum(map(len, SENTENCES)))
     assert trial.seconds > 0
@@ -33,7 +33,7 @@ def test_the_scores_are_those_of_evaluation(parser):
 
 
 def test_each_score_has_an_interval_around_it(parser):
-    trial = tried(parser, SENTENCES, "tiny")
+    trial = run_trial(parser, SENTENCES, "tiny")
     assert trial.intervals.keys() == trial.scores.keys()
     for name, (low, high) in trial.intervals.items():
         assert low <= trial.scores[name] <= high
@@ -41,7 +41,7 @@ def test_each_score_has_an_interval_around_it(parser):
 
 
 def test_more_sentences_make_it_surer(parser):
-    few, many = (tried(parser, SENTENCES * times, "tiny").intervals["UAS"] for times in (1, 9))
+    few, many = (run_trial(parser, SENTENCES * times, "tiny").intervals["UAS"] for times in (1, 9))
     assert (many[1] - many[0]) == pytest.approx((few[1] - few[0]) / 3, rel=0.25)
 
 
@@ -50,11 +50,11 @@ def test_scores_that_are_not_sums_over_sentences_have_none(tmp_path):
     corpus.write_text("a b c\n" * 20)
     model = LanguageModel.from_corpus(lm.Config(model="kneser-ney"), list(text.read(str(corpus))))
     model.calibrate(list(text.read(str(corpus))))
-    trial = tried(model, text.read(str(corpus)), "text")
+    trial = run_trial(model, text.read(str(corpus)), "text")
     assert trial.scores["perplexity"] > 0
     assert trial.intervals == {}
 
 
 def test_an_empty_corpus_is_refused(parser):
     with pytest.raises(DataError, match=r"empty\.conllu: holds no sentence"):
-        tried(parser, [], "empty.conllu")
+        run_trial(parser, [], "empty.conllu")

@@ -22,13 +22,13 @@ def run(arguments: list[str]) -> int:
     from strukt.data.files import atomic_write
     from strukt.train.hub import HubModel
     from strukt.train.model_card import Facts
-    from strukt.train.trial import tried
+    from strukt.train.trial import run_trial
 
     shared = HubModel.of_folder(options.model)
     trial = None
     if options.test:
         sentences = corpus.read_annotated(options.test, options.format, shared.model.readers())
-        trial = tried(shared.model, sentences, options.test_name or Path(options.test).name)
+        trial = run_trial(shared.model, sentences, options.test_name or Path(options.test).name)
     facts = Facts(options.licence, options.data, options.data_licence, options.language, trial)
     card = shared.generate_model_card(Path(options.model).resolve().name, facts)
     if options.output is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from strukt.data import corpus
-from strukt.data.batching import warned_of_long
+from strukt.data.batching import warn_about_long
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
@@ -26,7 +26,7 @@ def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> I
         DataError: If a file does not exist (raised at once) or cannot be read (raised when it is read).
     """
     require_files(paths)
-    return warned_of_long(chain.from_iterable(corpus.read(path, format, readers) for path in paths))
+    return warn_about_long(chain.from_iterable(corpus.read(path, format, readers) for path in paths))
 
 
 def require_files(paths: Sequence[str]) -> None:

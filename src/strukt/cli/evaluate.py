@@ -12,7 +12,7 @@ from strukt.cli.options import Parser, add_format
 from strukt.cli.picture_output import PICTURE, write
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
-from strukt.data.batching import warned_of_long
+from strukt.data.batching import warn_about_long
 from strukt.viz import Curves, svg
 from strukt.viz.canvas.width import printable
 
@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
     for folder in models:
         model = saved_model.load(folder)
         sentences = corpus.read_annotated(options.file, options.format, model.readers())
-        measured[folder] = model.measure(warned_of_long(sentences))
+        measured[folder] = model.measure(warn_about_long(sentences))
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))
     elif options.json:

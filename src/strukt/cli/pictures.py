@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from strukt.cli import console, corpora
 from strukt.data import brackets, text
-from strukt.data.batching import warned_of_long
+from strukt.data.batching import warn_about_long
 from strukt.data.classes import pairs
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
@@ -92,7 +92,7 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
         raise console.UsageError(
             'SENTENCE is a tree; give its words only, for example: strukt show MODEL "Dogs bark."'
         )
-    (sentence,) = warned_of_long(reader(io.StringIO(line)))
+    (sentence,) = warn_about_long(reader(io.StringIO(line)))
     return sentence
 
 

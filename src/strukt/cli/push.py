@@ -9,9 +9,9 @@ def run(arguments: list[str]) -> int:
     """Push the model, and print the address of the commit."""
     options = _parser().parse(arguments)
 
-    from strukt.train.hub import pushed
+    from strukt.train.hub import push
 
-    print(pushed(options.model, options.repository, options.private))
+    print(push(options.model, options.repository, options.private))
     return 0
 
 

@@ -73,7 +73,7 @@ def padded_size(lengths: Sequence[int]) -> int:
     return len(lengths) * max(lengths, default=0)
 
 
-def runs(
+def consecutive_batches(
     sentences: Iterable[SentenceT], sizes: Callable[[list[SentenceT]], list[int]], max_tokens: int, most: int
 ) -> Iterator[list[SentenceT]]:
     """Cut a stream of sentences into runs of consecutive sentences, each of bounded padded size.
@@ -85,7 +85,8 @@ def runs(
         most: Maximum number of sentences in a run.
 
     Examples:
-        >>> list(runs(["ab", "c", "defgh"], lambda words: [len(word) for word in words], max_tokens=6, most=9))
+        >>> of_words = lambda words: [len(word) for word in words]
+        >>> list(consecutive_batches(["ab", "c", "defgh"], of_words, max_tokens=6, most=9))
         [['ab', 'c'], ['defgh']]
     """
     stream = iter(sentences)
@@ -138,7 +139,7 @@ def split_long(
     return short, long
 
 
-def warned_of_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
+def warn_about_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
     """Yield the sentences unchanged, and warn at the first one that is long enough to take minutes."""
     is_said = False
     for sentence in sentences:

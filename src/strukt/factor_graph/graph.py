@@ -17,7 +17,7 @@ from strukt.factor_graph.linear_program import Relaxation, solve_exactly, solve_
 from strukt.factor_graph.mean_field import Ordering, Setting, mean_field, setting_of
 from strukt.factor_graph.variables import Variables
 from strukt.inference.lp_sparsemap.graph import Layout
-from strukt.inference.mean_field import Course, MeanField
+from strukt.inference.mean_field import MeanField, Settings
 from strukt.structures.peer_names import FactorGraphPeerNames
 
 F = TypeVar("F", bound=AnyFactor)
@@ -246,7 +246,7 @@ class FactorGraph(FactorGraphPeerNames):
             setting_of(self.arrays, name, setting)
             for name, setting in (("step_size", step_size), ("damping", damping), ("weights", weights))
         )
-        course = Course(iterations, tol, step, damped, weight, regularizer, gradients)
+        course = Settings(iterations, tol, step, damped, weight, regularizer, gradients)
         return mean_field(self._problem(scores), self.arrays, course, schedule)
 
     def belief_propagation(

@@ -13,7 +13,7 @@ from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.soft import Soft
 from strukt.factor_graph.variables import VariablesLike
 from strukt.inference import mean_field as inference
-from strukt.inference.mean_field import Blocks, Course, MeanField
+from strukt.inference.mean_field import Blocks, MeanField, Settings
 
 Setting = float | Tensor | Sequence[Tensor]
 """A setting: a number for all variables, or tensors in the shapes of the variables."""
@@ -23,7 +23,7 @@ Ordering = str | Sequence[VariablesLike]
 
 
 def mean_field(
-    problem: Problem, arrays: Arrays, course: Course, ordering: Ordering
+    problem: Problem, arrays: Arrays, course: Settings, ordering: Ordering
 ) -> MeanField[Tensor | tuple[Tensor, ...]]:
     """Run mean field.
 
@@ -112,7 +112,7 @@ def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
     return torch.cat([part.reshape(-1) for part in parts])
 
 
-def _require_even(blocks: Sequence[Block], course: Course) -> None:
+def _require_even(blocks: Sequence[Block], course: Settings) -> None:
     """Raise ValueError if the variables of a group differ in a setting."""
     for name in ("weight", "step_size", "damping"):
         setting = getattr(course, name)

@@ -58,7 +58,7 @@ class MeanField(Generic[Marginals]):
 
 
 @dataclass(frozen=True)
-class Course:
+class Settings:
     """The settings of mean field.
 
     ``step_size``, ``damping`` and ``weight`` are numbers, or tensors ``(V,)`` with a number for each variable.
@@ -135,7 +135,7 @@ class Model(Protocol):
         """Return the mean of all scores except `scores`, ``(batch,)``; linear in each block's probabilities."""
 
 
-def mean_field(model: Model, schedule: Schedule, course: Course) -> MeanField[Tensor]:
+def mean_field(model: Model, schedule: Schedule, course: Settings) -> MeanField[Tensor]:
     """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge.
 
     Returns:
@@ -170,7 +170,7 @@ class _State(NamedTuple):
 
 
 class _Solver:
-    def __init__(self, model: Model, schedule: Schedule, course: Course) -> None:
+    def __init__(self, model: Model, schedule: Schedule, course: Settings) -> None:
         self._model, self._schedule, self._course = model, schedule, course
         self._weight, self._step_size, self._damping = (
             torch.as_tensor(setting).to(model.scores).expand(model.scores.shape[1])

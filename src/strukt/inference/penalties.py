@@ -44,7 +44,9 @@ def clipped(scores: Floats, limits: Floats) -> Floats:
     return np.where(scores > -np.inf, np.clip(scores, -limits[:, None], limits[:, None]), scores)
 
 
-def keep_clear(graph: Graph, marginals: Floats, scores: Floats, pair_scores: Floats, limits: Floats) -> Mask:
+def is_unaffected_by_clipping(
+    graph: Graph, marginals: Floats, scores: Floats, pair_scores: Floats, limits: Floats
+) -> Mask:
     """Return a mask ``(batch,)``: True for an item whose optimum under clipped scores is the original optimum.
 
     In such an item, all penalised variables and pairs have marginal 0, and all rewarded ones have marginal 1.

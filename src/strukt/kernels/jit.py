@@ -49,7 +49,7 @@ def kernel(function: Function) -> Function:
     except RuntimeError:  # no writable cache folder
         compiled = numba.njit(**OPTIONS)(function)
     else:
-        sources.know_by_all(compiled)
+        sources.invalidate_on_source_change(compiled)
     return compiled  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 _IMPORT = re.compile(r"^[ \t]*from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
-def know_by_all(compiled: Any) -> None:
+def invalidate_on_source_change(compiled: Any) -> None:
     """Make Numba's cache drop a kernel when any of its sources changes.
 
     The digest of the sources becomes part of the version that Numba compares first: even reading an outdated entry

@@ -45,7 +45,9 @@ class _Eager(_Loss):
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
         prediction, target, slope = ctx.saved_tensors
         move, change = tangents[1], tangents[4]
-        result = torch.zeros_like(slope) if move is None else sparsemax_entmax.less(prediction, move, target)
+        result = torch.zeros_like(slope)
+        if move is not None:
+            result = sparsemax_entmax.residual_product(prediction, move, target)
         return result if change is None else result + change * slope
 
 

@@ -66,7 +66,7 @@ class Updates:
         new = self.normalised(message / self.label_weight)
         return Belief(message, _mixed(new, old.probabilities, self.label_step))
 
-    def heads(self, old: Belief, message: Tensor, weight: float, places: Places | None) -> Belief:
+    def heads(self, old: Belief, message: Tensor, weight: float, places: PossibleHeads | None) -> Belief:
         """Return the distributions of heads after a message; without `places`, those of another variable.
 
         Args:
@@ -115,7 +115,7 @@ def uniform(like: Tensor, *shape: int) -> Belief:
     return Belief(zeros, zeros.softmax(-1))
 
 
-class Places:
+class PossibleHeads:
     """The mask of words, and the mask of possible heads of each word.
 
     Args:

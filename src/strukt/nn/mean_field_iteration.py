@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from strukt.nn.beliefs import Belief, Beliefs, Places, Updates, uniform
+from strukt.nn.beliefs import Belief, Beliefs, PossibleHeads, Updates, uniform
 from strukt.nn.dependency_labels import expected_scores, label_scores, labelled_heads
 from strukt.nn.head_values import GlobalFeatures, Root
 from strukt.nn.ternary.base import Ternary
@@ -55,7 +55,7 @@ class MeanFieldIteration(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.ternary, self.root, self.features = ternary, root, features
 
-    def _independent(self, scores: Tensor, places: Places) -> Beliefs:
+    def _independent(self, scores: Tensor, places: PossibleHeads) -> Beliefs:
         """Return the initial distributions: labels from their own scores, all others uniform."""
         batch, n, _ = scores.shape
         updates, beside, split = self.updates, self._beside, self._split_features
@@ -71,7 +71,7 @@ class MeanFieldIteration(nn.Module):
             uniform(scores, batch, self.channels, n, labelled) if (labelled := self.dependency_labels) else None,
         )
 
-    def _updated(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
+    def _updated(self, old: Beliefs, scores: Tensor, places: PossibleHeads) -> Beliefs:
         """Return the distributions after an update of heads, other choices and labels."""
         rows = self.ternary.rows(old.labels.probabilities)
         pairs = self.ternary(rows)
@@ -83,7 +83,7 @@ class MeanFieldIteration(nn.Module):
         message = scores + self._from_words(told, rows)
         return new._replace(labels=self._labels(told, message, places), root=self._root(told))
 
-    def _updated_labels(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
+    def _updated_labels(self, old: Beliefs, scores: Tensor, places: PossibleHeads) -> Beliefs:
         """Return the updated distributions like `_updated`, but without updating heads."""
         options = (self._head_weight, self.causal, self.tells_heads)
         message = self.ternary.messages(old.labels.probabilities, places.inside, *options)
@@ -103,7 +103,7 @@ class MeanFieldIteration(nn.Module):
             and not (self.training and self.dropout.p)
         )
 
-    def _heads(self, old: Beliefs, pairs: Tensor, places: Places) -> Belief:
+    def _heads(self, old: Beliefs, pairs: Tensor, places: PossibleHeads) -> Belief:
         labels = old.labels.probabilities
         parts = [pairs]
         if old.dependency_labels is not None:
@@ -142,7 +142,7 @@ class MeanFieldIteration(nn.Module):
         assert heads is not None
         return told._replace(heads=heads, features=features)
 
-    def _labels(self, old: Beliefs, message: Tensor, places: Places) -> Belief:
+    def _labels(self, old: Beliefs, message: Tensor, places: PossibleHeads) -> Belief:
         """Return the labels of words after the messages of other words, the root and global features."""
         heads = old.heads.probabilities
         if self.root is not None and old.root is not None:

@@ -166,13 +166,13 @@ class NeuralHMM(nn.Module):
         before, after, emitting = self._state_vectors()
         if self.vectors == "plain":
             source, target = self._scored(torch.cat([before, self.start]), after)
-            initial, source = self._joined(source[-1:], target).squeeze(0), source[:-1]
+            initial, source = self._transition_scores(source[-1:], target).squeeze(0), source[:-1]
         else:
             source, target = self._scored(self.leaving(before), after)
             first = (self.start, after) if self.vectors == "layers" else (before, self.start)
             initial = (self.starting(first[0]) @ first[1].mT).flatten()
         dense = self.features is None
-        transition = Dense(self._joined(source, target)) if dense else LowRank(source, target)
+        transition = Dense(self._transition_scores(source, target)) if dense else LowRank(source, target)
         return HMM(initial, transition, self._emission(self.saying(emitting)))
 
     def _state_vectors(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -196,7 +196,7 @@ class NeuralHMM(nn.Module):
         kept = _kept(rank, self.feature_dropout if self.training else 0.0, 1, after.device)
         return (source, target) if len(kept) == rank else (source[:, kept], target[:, kept])
 
-    def _joined(self, source: Tensor, target: Tensor) -> Tensor:
+    def _transition_scores(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the log of the kernel of each source with each target, from their vectors or log-features."""
         if self.features is None:
             return source @ target.mT

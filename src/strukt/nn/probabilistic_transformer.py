@@ -11,7 +11,7 @@ from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
 from strukt.kernels.distance_buckets import Buckets
-from strukt.nn.beliefs import Belief, Beliefs, Places, Updates
+from strukt.nn.beliefs import Belief, Beliefs, PossibleHeads, Updates
 from strukt.nn.biased_ternary import BiasedUV
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
@@ -195,7 +195,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         inside = mask_of(arguments.lengths(lengths, torch.Size([batch]), n, scores.device), n)
         scores = scores.float() if scores.dtype.itemsize < 4 else scores
         scores = scores.masked_fill(~inside.unsqueeze(-1), 0.0)
-        places = Places(inside, self.causal)
+        places = PossibleHeads(inside, self.causal)
         # Messages to heads are multiplied by d, and so is the rounding error of half precision.
         with torch.autocast(scores.device.type, enabled=False):
             beliefs = self._independent(scores, places)

@@ -103,9 +103,9 @@ class TreeGCN(nn.Module):
         heads = functional.pad(arcs, (0, 0, 1, 0))
         itself = torch.diag_embed(mask_of(lengths + 1, heads.shape[1]).to(heads.dtype))
         weights = torch.stack([itself, heads, heads.mT], -1).flatten(2)
-        nodes = _heard(weights, projected)
+        nodes = _aggregated(weights, projected)
         for layer in self.layers[1:]:
-            nodes = _heard(weights, layer(self.dropout(nodes)))
+            nodes = _aggregated(weights, layer(self.dropout(nodes)))
         return nodes[:, 1:]
 
 
@@ -118,7 +118,7 @@ class _Projections(nn.Linear):
         return functional.linear(nodes, torch.cat(self.weight.chunk(3, 1)), bias)
 
 
-def _heard(weights: Tensor, projected: Tensor) -> Tensor:
+def _aggregated(weights: Tensor, projected: Tensor) -> Tensor:
     """Return, for each node, the ReLU of the weighted sum of the three projections of all nodes."""
     batch, nodes, size = projected.shape
     return (weights @ projected.reshape(batch, 3 * nodes, size // 3)).relu()

@@ -27,7 +27,7 @@ from strukt.serve.messages import (
     Problem,
 )
 from strukt.serve.metrics import Metrics
-from strukt.serve.refusals import problem, told, unreadable
+from strukt.serve.refusals import problem, unreadable, validation_message
 from strukt.serve.service import Service
 from strukt.serve.workers import BUSY, LateError, OverloadError
 from strukt.tasks.common.model import Model
@@ -185,7 +185,7 @@ def _asset_route(text: str, kind: str) -> Any:
 def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return problem(422, told(error.errors()[0]))
+        return problem(422, validation_message(error.errors()[0]))
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:

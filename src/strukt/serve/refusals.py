@@ -60,7 +60,7 @@ def unreadable(reason: BaseException | None) -> str:
     return f"the body cannot be read; {EXPECTED}"
 
 
-def told(error: Mapping[str, Any]) -> str:
+def validation_message(error: Mapping[str, Any]) -> str:
     """Describe an error of Pydantic in one line.
 
     Args:

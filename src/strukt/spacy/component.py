@@ -211,9 +211,9 @@ class StruktComponent(Pipe):
 
     def _load(self, folder: str) -> None:
         if folder.startswith(HUB):
-            from strukt.train.hub_download import fetched
+            from strukt.train.hub_download import download
 
-            folder = fetched(folder)
+            folder = download(folder)
         self._model, self.folder = require_supported(load(folder)), folder
 
     def _annotate(self, docs: Sequence[Doc]) -> None:

@@ -170,7 +170,7 @@ def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
     progress = training.progress
     curve = progress.history
     metrics = {
-        "dev": max(curve, key=training.standing),
+        "dev": max(curve, key=training.selection_key),
         "minutes": round(progress.seconds / 60, 2),
         "history": curve,
     }

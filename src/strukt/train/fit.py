@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from strukt.data import corpus
-from strukt.data.batching import split_long, warned_of_long
+from strukt.data.batching import split_long, warn_about_long
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, MissingExtraError, SettingError, StruktError
 from strukt.tasks import TASKS
@@ -79,7 +79,7 @@ def fit(
         keep_freed_memory()
         bound_primitive_cache()
         model, usable = _begun(model_class, config, trainable)
-        for sentence in warned_of_long(dev_sentences):  # now, and not after the first epoch
+        for sentence in warn_about_long(dev_sentences):  # now, and not after the first epoch
             model.require_annotated(sentence)
         model.examples = examples_of(model, dev_sentences)
         if any(True for _ in model.parameters()):

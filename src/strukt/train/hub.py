@@ -111,7 +111,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         return cls.of_folder(folder)
 
 
-def pushed(folder: str | os.PathLike[str], repository: str, private: bool = False) -> str:
+def push(folder: str | os.PathLike[str], repository: str, private: bool = False) -> str:
     """Push a saved model and its card to the hub; create the repository if it does not exist.
 
     Args:

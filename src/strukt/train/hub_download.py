@@ -30,7 +30,7 @@ FAILURES = (OSError, ValueError, HTTPError)
 """Errors raised for wrong names, network failures and missing rights."""
 
 
-def fetched(name: str) -> str:
+def download(name: str) -> str:
     """Download a model unless the local cache of the hub has it; return its folder in the cache.
 
     Args:

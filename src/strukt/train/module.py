@@ -137,7 +137,7 @@ class Training(LightningModule):
         """Return the factor of the learning rate at the current step."""
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
-            return 0.5 ** halvings(map(self.standing, progress.history), options.halve_after)
+            return 0.5 ** halvings(map(self.selection_key, progress.history), options.halve_after)
         done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
         return rate(done, options.warmup)
 
@@ -184,7 +184,7 @@ class Training(LightningModule):
         progress.batch += 1
         progress.seconds = time.monotonic() - self._started
 
-    def standing(self, scores: Mapping[str, float]) -> tuple[float, ...]:
+    def selection_key(self, scores: Mapping[str, float]) -> tuple[float, ...]:
         """Return the key by which epochs are compared: the score on the development corpus, then minus the loss.
 
         The loss, if it was computed, decides between epochs with equal scores, such as 100 per cent.
@@ -203,8 +203,8 @@ class Training(LightningModule):
         for name, value in scores.items():
             if not math.isfinite(value):
                 raise self._diverged(f"{name} is {value} on the development corpus")
-        progress, standing = self.progress, self.standing(scores)
-        if standing > max(map(self.standing, progress.history), default=()):
+        progress, selection_key = self.progress, self.selection_key(scores)
+        if selection_key > max(map(self.selection_key, progress.history), default=()):
             progress.best_epoch = progress.epoch + 1
             with self.average.applied(self.model):
                 self.best = {

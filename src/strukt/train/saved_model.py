@@ -65,9 +65,9 @@ def load(folder: str | os.PathLike[str]) -> Model:
         MissingExtraError: If a package to download the model or to run its graphs is not installed.
     """
     if str(folder).startswith(HUB):
-        from strukt.train.hub_download import fetched
+        from strukt.train.hub_download import download
 
-        folder = fetched(str(folder))
+        folder = download(str(folder))
     path = Path(folder)
     require_format(path)
     if (path / GRAPHS).is_dir() and not (path / "weights.safetensors").exists():

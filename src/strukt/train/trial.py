@@ -45,7 +45,7 @@ class Trial:
     machine: str
 
 
-def tried(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
+def run_trial(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
     """Measure the scores and the speed of a model.
 
     Args:

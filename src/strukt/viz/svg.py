@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from strukt.viz.canvas.svg import FORM, lowered, opening, size, text, text_width
+from strukt.viz.canvas.svg import FORM, opening, placed_below, size, text, text_width
 from strukt.viz.pictures.base import Picture, renderer
 from strukt.viz.pictures.dependency_tree.picture import Diagram
 from strukt.viz.pictures.weighted import WeightedStructures
@@ -83,7 +83,7 @@ def _column(pictures: Sequence[Picture]) -> str:
             rows.append(text(middle, height + _MARGIN + 14, "title", picture.title))
             height += _TITLE
         element = draw(picture)
-        rows.append(lowered(element, height))
+        rows.append(placed_below(element, height))
         columns, lines = size(element)
         width, height = max(width, columns), height + lines
     description = " ".join(picture.description() for picture in pictures)

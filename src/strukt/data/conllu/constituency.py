@@ -52,7 +52,7 @@ def difference(tree: Tree, words: Sequence[Word]) -> str:
     return ""
 
 
-def replaced(lines: Sequence[str], tree: Tree) -> list[str]:
+def with_tree_comment(lines: Sequence[str], tree: Tree) -> list[str]:
     """Return the lines of a sentence with its tree comment replaced, or added before the words if it has none.
 
     If there are several such comments, only one is kept, since a sentence with two trees cannot be read.

@@ -155,7 +155,7 @@ class Sentence(sentence.Sentence):
     def _with_tree(self, lines: list[str], tree: Tree) -> list[str]:
         if message := constituency.difference(tree, self.words):
             raise ValueError(f"tree: {message}; give a tree over the words of the sentence")
-        return constituency.replaced(lines, tree)
+        return constituency.with_tree_comment(lines, tree)
 
     def _rows(self) -> Iterator[list[str]]:
         return (text.split("\t") for text in self.block.lines if not text.startswith("#"))

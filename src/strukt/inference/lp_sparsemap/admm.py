@@ -27,7 +27,7 @@ from strukt.inference.lp_sparsemap.faces import all_faces, differentiable
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
 from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of
-from strukt.inference.penalties import clipped, keep_clear, limits_of
+from strukt.inference.penalties import clipped, is_unaffected_by_clipping, limits_of
 from strukt.inference.settings import require_iterations
 from strukt.kernels.arrays import Floats
 from strukt.kernels.jit import over_batch, thread_count
@@ -176,7 +176,7 @@ class _Job:
         limits = limits_of(singles, pairs)
         self._run(clipped(singles, limits), clipped(pairs, limits), scores.device)
         if np.isfinite(limits).any():
-            clear = keep_clear(self.graph, _settled(self.graph, self.state), singles, pairs, limits)
+            clear = is_unaffected_by_clipping(self.graph, _settled(self.graph, self.state), singles, pairs, limits)
             if not clear.all():
                 limits[~clear] = np.inf
                 self._run(clipped(singles, limits), clipped(pairs, limits), scores.device)

@@ -74,7 +74,7 @@ def first_state(
         state.scale[:] = np.maximum(1.0, size / 4.0)
     if start is None:
         state.marginals[:] = np.where(possible, 0.5, 0.0)
-        _first_step(graph, state)
+        _set_first_step_size(graph, state)
     else:
         _resume(graph, state, possible, start)
     state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
@@ -86,7 +86,7 @@ def first_state(
     return state
 
 
-def _first_step(graph: Graph, state: State) -> None:
+def _set_first_step_size(graph: Graph, state: State) -> None:
     """Set the step size to the scale of the scores, and the iteration at which polishing starts.
 
     If factors share no variable, polishing starts at once, as the first points are the solution.

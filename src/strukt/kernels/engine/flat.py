@@ -88,7 +88,7 @@ class ExtendedPairs(FlatPairs):
         return torch.from_numpy(logs)
 
 
-def marked(marks: Array, mark: float) -> Tensor | None:
+def indices_of_mark(marks: Array, mark: float) -> Tensor | None:
     """Return the indices of the items with a mark; if there are none, return None, which is quick to test."""
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.lp_sparsemap.run import moves
+from strukt.kernels.lp_sparsemap.run import project_onto_faces
 from strukt.kernels.lp_sparsemap.state import Faces, Graph
 
 
@@ -26,7 +26,7 @@ class Projection:
         directions = direction.detach().double().cpu().contiguous().numpy()
         result = np.zeros_like(directions)
         threads = thread_count(len(directions), 100 * self._faces.labels.size)
-        over_batch(moves, threads, self._graph, self._faces, self._free, directions, result)
+        over_batch(project_onto_faces, threads, self._graph, self._faces, self._free, directions, result)
         return torch.from_numpy(result).to(direction.device, direction.dtype)
 
 

@@ -66,7 +66,7 @@ def _find_normal(graph: Graph, kind: int, first: int, last: int, faces: Faces) -
 
 
 @kernel
-def take_normal(graph: Graph, faces: Faces, values: Array) -> None:
+def project_across_faces(graph: Graph, faces: Faces, values: Array) -> None:
     """Replace ``values (m,)`` by their components orthogonal to each factor's face: ``(I - P) values``."""
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]

@@ -12,7 +12,7 @@ import numpy as np
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel, write
-from strukt.kernels.lp_sparsemap.faces import take_normal
+from strukt.kernels.lp_sparsemap.faces import project_across_faces
 from strukt.kernels.lp_sparsemap.state import TRIAL, Faces, Graph, State
 
 ROUNDING = 2e-16
@@ -31,7 +31,7 @@ def across(graph: Graph, faces: Faces, free: Array, values: Array, result: Array
     """Write ``E values``, for ``values (V,)``, to ``result (m,)``."""
     for j in range(result.shape[0]):
         result[j] = free[graph.copies[j]] * values[graph.copies[j]]
-    take_normal(graph, faces, result)
+    project_across_faces(graph, faces, result)
 
 
 @kernel
@@ -126,11 +126,11 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     curvature = state.curvature[item]
     for i in range(v):
         moves[i] = state.scores[item, i] + curvature * state.center[item, i]
-    take_normal(graph, faces, multipliers)
+    project_across_faces(graph, faces, multipliers)
     for j in range(m):
         moves[graph.copies[j]] += faces.tilts[j] - multipliers[j]
         offset[j] = points[j] if free[graph.copies[j]] > 0.0 else points[j] - marginals[graph.copies[j]]
-    take_normal(graph, faces, offset)
+    project_across_faces(graph, faces, offset)
     for i in range(v):
         moves[i] /= curvature
     intersect(graph, faces, free, moves, offset, d, y)

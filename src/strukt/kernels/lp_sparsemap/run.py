@@ -133,7 +133,7 @@ def _of_item(faces: Faces, item: int) -> Faces:
 
 
 @kernel
-def moves(
+def project_onto_faces(
     graph: Graph, faces: Faces, free: Array, directions: Array, result: Array, start: int, step: int
 ) -> None:
     """Write the moves nearest to directions along the faces of all factors; faces have the batch first.

@@ -11,7 +11,7 @@ from strukt.kernels.autograd import call
 from strukt.kernels.functions import map_function
 from strukt.kernels.operator import operator
 from strukt.kernels.sparsemax_entmax import derivatives, reference
-from strukt.kernels.sparsemax_entmax.gain import gain, less, residual, slope
+from strukt.kernels.sparsemax_entmax.gain import gain, residual, residual_product, slope
 
 
 def _map(
@@ -32,4 +32,4 @@ entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.e
 normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
 """Map scores ``(rows, d)`` and alpha ``(rows,)`` above 1 to probabilities ``(rows, d)``; rows of -inf to zeros."""
 
-__all__ = ["entmax", "gain", "less", "normmax", "residual", "slope"]
+__all__ = ["entmax", "gain", "normmax", "residual", "residual_product", "slope"]

@@ -73,7 +73,7 @@ def _map(
                 s, count = _newton(values, places, count, scale, powers[row])
                 _raise(values[:count], s, scale, roots[row])
             else:
-                _raise_gaps(scores[row], places[:count], scale, values[:count])
+                _weights_above_two(scores[row], places[:count], scale, values[:count])
             _scatter(values[:count], places, result[row])
 
 
@@ -180,7 +180,7 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
 
 
 @inner
-def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> None:
+def _weights_above_two(scores: Array, places: Array, scale: float, weights: Array) -> None:
     """Write weights for alpha above 2, where their sum is not convex in the threshold: solve for the smallest one.
 
     Small weights are high roots of the score minus the threshold, a difference that would cancel.

@@ -85,7 +85,7 @@ def slope(points: Tensor, alpha: Tensor) -> Tensor:
     return call(_SLOPE, points, alpha)  # type: ignore[no-any-return]
 
 
-def less(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
+def residual_product(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
     """Return the inner product of each row of a direction with ``values - target``, ``(rows,)``."""
     if target.is_floating_point():
         return (direction * (values - target)).sum(-1)
@@ -107,7 +107,7 @@ class _Residual(Batched):
         scale, points, target = ctx.saved_tensors
         change = scale.unsqueeze(-1) * direction
         soft = target.is_floating_point()
-        return less(points, direction, target).to(scale.dtype), change, -change if soft else None
+        return residual_product(points, direction, target).to(scale.dtype), change, -change if soft else None
 
 
 class _EagerResidual(_Residual):

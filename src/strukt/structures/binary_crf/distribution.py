@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
-from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
+from strukt.inference.mean_field import Blocks, MeanField, Settings, mean_field
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF
@@ -114,7 +114,7 @@ class BinaryCRF(AbsenceStructure):
         Raises:
             ValueError: If an option is out of range.
         """
-        course = Course(iterations, tol, step_size, damping, weight, regularizer, gradients)
+        course = Settings(iterations, tol, step_size, damping, weight, regularizer, gradients)
         unary, pairwise, constant = self._unconditioned()
         batch, n = self.batch_shape, unary.shape[-1]
         pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))

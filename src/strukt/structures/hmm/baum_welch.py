@@ -19,22 +19,22 @@ Model = TypeVar("Model", bound=HMMEstimation)
 MakeOptimizer = Callable[[list[Tensor]], Optimizer]
 
 
-class Reached(NamedTuple):
+class Progress(NamedTuple):
     """The log-density of observations and parameters before a step, and the number of impossible sequences."""
 
     log_prob: float
     impossible: int
 
-    def rises(self, before: Reached | None, tolerance: float) -> bool:
+    def rises(self, before: Progress | None, tolerance: float) -> bool:
         """Return True if this log-density is higher than the one before by more than ``tolerance``."""
         return before is None or self.log_prob > before.log_prob + tolerance
 
 
-class Climb(typing_extensions.NamedTuple, Generic[Model]):
+class SingleFit(typing_extensions.NamedTuple, Generic[Model]):
     """One fit: the model after the last step, its history, and whether it converged."""
 
     model: Model
-    reached: list[Reached]
+    reached: list[Progress]
     converged: bool
 
     @property
@@ -58,7 +58,7 @@ def best(
         raise ValueError(f"steps is {steps}; expected at least 1")
     if restarts < 0:
         raise ValueError(f"restarts is {restarts}; expected 0 or more")
-    winner: Climb[Model] | None = None
+    winner: SingleFit[Model] | None = None
     for number in range(restarts + 1):
         model = start.redrawn(x, lengths) if number else start
         if optimizer is None:
@@ -74,18 +74,18 @@ def best(
 
 def _by_em(
     model: Model, x: Tensor, lengths: Lengths | None, steps: int, tolerance: float, priors: Priors
-) -> Climb[Model]:
-    reached: list[Reached] = []
+) -> SingleFit[Model]:
+    reached: list[Progress] = []
     for _ in range(steps):
         counts = model.expected_counts(x, lengths)
         prior = model.log_prior(priors).item()
-        step = Reached(counts.log_prob.item() + prior, counts.impossible)
+        step = Progress(counts.log_prob.item() + prior, counts.impossible)
         model = model.maximised(counts, priors)
         rises = step.rises(reached[-1] if reached else None, tolerance)
         reached.append(step)
         if not rises:
-            return Climb(model, reached, True)
-    return Climb(model, reached, False)
+            return SingleFit(model, reached, True)
+    return SingleFit(model, reached, False)
 
 
 def _along_gradients(
@@ -96,10 +96,10 @@ def _along_gradients(
     tolerance: float,
     priors: Priors,
     optimizer: MakeOptimizer,
-) -> Climb[Model]:
+) -> SingleFit[Model]:
     leaves = [numbers.detach().clone().requires_grad_() for numbers in model.unconstrained()]
     descent = optimizer(leaves)
-    evaluated: list[Reached] = []
+    evaluated: list[Progress] = []
 
     def loss() -> float:
         descent.zero_grad()
@@ -109,10 +109,10 @@ def _along_gradients(
             possible = log_prob > -torch.inf
             total = log_prob[possible].sum() + current.log_prior(priors)
             (-total).backward()  # type: ignore[no-untyped-call]
-        evaluated.append(Reached(total.item(), int((~possible).sum())))
+        evaluated.append(Progress(total.item(), int((~possible).sum())))
         return -total.item()
 
-    reached: list[Reached] = []
+    reached: list[Progress] = []
     converged = False
     while len(reached) < steps and not converged:
         first = len(evaluated)
@@ -120,4 +120,4 @@ def _along_gradients(
         converged = not evaluated[first].rises(reached[-1] if reached else None, tolerance)
         reached.append(evaluated[first])
     fitted = model.from_unconstrained([leaf.detach() for leaf in leaves])
-    return Climb(fitted, reached, converged)
+    return SingleFit(fitted, reached, converged)

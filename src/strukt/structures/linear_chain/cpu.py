@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
+from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, indices_of_mark
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
@@ -182,7 +182,7 @@ def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor)
 
 def _underflowed(chart: Array) -> Tensor | None:
     """Return the indices of items whose chart is marked as underflowed; None if there are none."""
-    return marked(chart[:, :1, -1].ravel(), cpu_weights.UNDERFLOWED)
+    return indices_of_mark(chart[:, :1, -1].ravel(), cpu_weights.UNDERFLOWED)
 
 
 def _workspace(count: int, c: int) -> tuple[Array, Array]:

@@ -59,7 +59,7 @@ def outside(
             unary, transition, step, tops, mantissas, exponents, length, c, column, factor, tags, pairs, pair_step,
             PER_STEP, SEPARATE, C
         )
-    clear_behind(tags, pairs, pair_step, length, n, c, SEPARATE, C)
+    clear_padding(tags, pairs, pair_step, length, n, c, SEPARATE, C)
 
 
 @triton.jit
@@ -111,7 +111,7 @@ def backward(
 
 
 @triton.jit
-def clear_behind(tags, pairs, pair_step, length, n, c, SEPARATE: tl.constexpr, C: tl.constexpr):
+def clear_padding(tags, pairs, pair_step, length, n, c, SEPARATE: tl.constexpr, C: tl.constexpr):
     """Write zeros to the marginals of padding: of positions from ``length`` to n, and of steps into them."""
     tag = tl.arange(0, C)
     for t in range(length, n):

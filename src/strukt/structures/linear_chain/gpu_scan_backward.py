@@ -7,7 +7,7 @@ import triton.language as tl
 
 from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import LOWEST, number_of, scale, settled
-from strukt.structures.linear_chain.gpu_backward import clear_behind
+from strukt.structures.linear_chain.gpu_backward import clear_padding
 from strukt.structures.linear_chain.gpu_extended import multiply
 from strukt.structures.linear_chain.gpu_scan import (
     block_of,
@@ -67,7 +67,7 @@ def outside(
         unary, transition, step, mantissas, exponents, alpha, power, beta, beta_power, length, first, last, c,
         factor, tags, pairs, pair_step, PER_STEP, SEPARATE, C,
     )  # fmt: skip
-    clear_behind(
+    clear_padding(
         tags, pairs, pair_step, tl.maximum(length, first), tl.minimum(first + SIZE, n), c, SEPARATE, C
     )
 

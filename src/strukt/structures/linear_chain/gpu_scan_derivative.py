@@ -12,7 +12,7 @@ import triton.language as tl
 
 from strukt.kernels.engine.gpu.inside_outside import barrier
 from strukt.kernels.engine.gpu.numbers import LOWEST, number_of, ratio, settled
-from strukt.structures.linear_chain.gpu_backward import clear_behind
+from strukt.structures.linear_chain.gpu_backward import clear_padding
 from strukt.structures.linear_chain.gpu_extended import multiply
 from strukt.structures.linear_chain.gpu_scan import block_of, borders_of, matrix_at, pairs_into, tags_at
 from strukt.structures.linear_chain.gpu_scan_growth import add_up, grown, move_of, pair_moves_into
@@ -69,7 +69,7 @@ def derivative(
         alpha, power, growth, beta, beta_power, rise, length, first, last, c, factor, tags, pairs, pair_step,
         PER_STEP, SEPARATE, C,
     )  # fmt: skip
-    clear_behind(
+    clear_padding(
         tags, pairs, pair_step, tl.maximum(length, first), tl.minimum(first + SIZE, n), c, SEPARATE, C
     )
 

@@ -33,7 +33,7 @@ from strukt.structures.pcfg.cpu_charts import (
     of_items,
     threads_for,
 )
-from strukt.structures.pcfg.cpu_gradients import add_items, gradients, nothing_expected, rules_of
+from strukt.structures.pcfg.cpu_gradients import add_items, gradients, rules_of, zero_expected
 from strukt.structures.pcfg.cpu_weights import weigh
 from strukt.structures.pcfg.reference import REFERENCE
 
@@ -78,7 +78,7 @@ def outside(
     safe = lengths.index_fill(0, items, 0)
     grammar, _ = weigh(len(spans), *arrays_of(root, rules))
     threads = threads_for(scores)
-    expected = nothing_expected(grammar, threads if len(rules) < len(spans) else 1)
+    expected = zero_expected(grammar, threads if len(rules) < len(spans) else 1)
     marginals = zeros(spans, torch.float64)
     arrays = arrays_of(spans, emission, safe, weights, chart)
     over_batch(cpu_outside.outside, threads, grammar, *arrays, expected, marginals.numpy())

@@ -22,7 +22,7 @@ from strukt.kernels.jit import over_batch
 from strukt.kernels.memory import empty, zeros
 from strukt.structures.pcfg import cpu_inside_derivative, cpu_outside_derivative
 from strukt.structures.pcfg.cpu_charts import Charts, arrays_of, fill, lost_items, of_items, threads_for
-from strukt.structures.pcfg.cpu_gradients import add_items, gradients, nothing_expected, rules_of
+from strukt.structures.pcfg.cpu_gradients import add_items, gradients, rules_of, zero_expected
 from strukt.structures.pcfg.cpu_inside_derivative import Moves
 from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
 from strukt.structures.pcfg.reference import REFERENCE
@@ -206,7 +206,7 @@ def _changes(asked: Asked, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
     spans, _, rules, emission = asked.scores
     threads = threads_for(asked.scores)
     slots = threads if len(rules) < len(spans) else 1
-    expected, moves = (nothing_expected(asked.grammar, slots) for _ in range(2))
+    expected, moves = (zero_expected(asked.grammar, slots) for _ in range(2))
     changes, growth = zeros(spans, torch.float64), np.zeros(len(spans))
     over_batch(
         cpu_outside_derivative.change, threads, asked.grammar, asked.moves,

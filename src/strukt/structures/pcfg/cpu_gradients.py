@@ -13,7 +13,7 @@ from strukt.structures.pcfg.cpu_outside import Expected
 from strukt.structures.pcfg.cpu_weights import Grammar
 
 
-def nothing_expected(grammar: Grammar, slots: int) -> Expected:
+def zero_expected(grammar: Grammar, slots: int) -> Expected:
     matrices = (grammar.pairs, grammar.words, grammar.beside, grammar.before)
     expected = Expected(*(empty((slots, *matrix.shape)) for matrix in matrices))
     for array in expected:

@@ -38,7 +38,7 @@ class Expected(NamedTuple):
     before: Array
 
 
-class Around(NamedTuple):
+class Outside(NamedTuple):
     """Workspace for one sentence: derivatives of the log-partition with respect to values of the inside pass.
 
     Attributes:
@@ -68,8 +68,8 @@ class Around(NamedTuple):
 
 
 @inner
-def make_around(n: int, s: int, p: int) -> Around:
-    return Around(
+def make_around(n: int, s: int, p: int) -> Outside:
+    return Outside(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
         np.empty((n, s * s)),
@@ -112,7 +112,7 @@ def outside(
 
 
 @inner
-def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Around) -> bool:
+def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Outside) -> bool:
     """Write the outside values of the whole sentence; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
@@ -132,7 +132,7 @@ def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Ar
 
 @inner
 def _slopes(
-    spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace, around: Around,
+    spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace, around: Outside,
     j: int,
 ) -> None:  # fmt: skip
     """Write derivatives for the sums over a span's rules; turn the span's outside values into probabilities."""
@@ -152,7 +152,7 @@ def _slopes(
 @inner
 def _to_children(
     grammar: Grammar, b: int, batch: int, chart: Array, first: int, count: int, width: int,
-    workspace: Workspace, around: Around, expected: Expected, slot: int,
+    workspace: Workspace, around: Outside, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate derivatives from spans of a width to their children, and to the rules between them."""
     g = b * len(grammar.rules) // batch
@@ -177,7 +177,7 @@ def _to_children(
 
 
 @inner
-def _to_two_words(i: int, workspace: Workspace, around: Around, j: int) -> None:
+def _to_two_words(i: int, workspace: Workspace, around: Outside, j: int) -> None:
     p = workspace.words.shape[1]
     for b in range(p):
         total = 0.0
@@ -189,7 +189,7 @@ def _to_two_words(i: int, workspace: Workspace, around: Around, j: int) -> None:
 
 
 @inner
-def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Around, j: int) -> None:
+def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Outside, j: int) -> None:
     """Propagate from a span to its splits at a word: to the wider child, and to the rules summed with the word."""
     s = workspace.sums.shape[1]
     last, narrow = i + width - 1, width - 1
@@ -208,7 +208,7 @@ def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Ar
 
 
 @inner
-def _to_pairs(i: int, width: int, workspace: Workspace, around: Around, j: int) -> None:
+def _to_pairs(i: int, width: int, workspace: Workspace, around: Outside, j: int) -> None:
     """Propagate derivatives from the pairs of children of a span to both children."""
     s, count = workspace.sums.shape[1], width - 3
     slopes = around.pairs[j].reshape(s, s)
@@ -224,7 +224,7 @@ def _to_pairs(i: int, width: int, workspace: Workspace, around: Around, j: int) 
 @inner
 def _to_words(
     grammar: Grammar, b: int, batch: int, n: int, weight: float,
-    workspace: Workspace, around: Around, expected: Expected, slot: int,
+    workspace: Workspace, around: Outside, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate from the sums over rules with words to both; multiply the values of words by the item's weight."""
     g = b * len(grammar.rules) // batch
@@ -238,7 +238,7 @@ def _to_words(
 
 
 @inner
-def _store(b: int, n: int, weight: float, workspace: Workspace, around: Around, marginals: Array) -> None:
+def _store(b: int, n: int, weight: float, workspace: Workspace, around: Outside, marginals: Array) -> None:
     s = workspace.sums.shape[1]
     for i in range(n):
         for c in range(workspace.words.shape[1]):

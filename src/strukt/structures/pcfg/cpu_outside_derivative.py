@@ -13,7 +13,7 @@ from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
 from strukt.structures.pcfg.cpu_inside import Workspace, make_workspace, weigh_labels, weigh_splits
 from strukt.structures.pcfg.cpu_inside_derivative import Moves, grow_item, move_pairs, move_splits, move_words
-from strukt.structures.pcfg.cpu_outside import Around, Expected, make_around
+from strukt.structures.pcfg.cpu_outside import Expected, Outside, make_around
 from strukt.structures.pcfg.cpu_products import BLOCK, product
 from strukt.structures.pcfg.cpu_weights import Grammar
 
@@ -67,7 +67,7 @@ def change(
 @inner
 def _open(
     grammar: Grammar, moves: Moves, b: int, batch: int, n: int, chart: Array, growth: float,
-    around: Around, around_moves: Around,
+    around: Outside, around_moves: Outside,
 ) -> bool:  # fmt: skip
     """Write the outside values of the whole sentence and their moves; return True if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
@@ -91,7 +91,7 @@ def _open(
 @inner
 def _slopes(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace,
-    moved: Workspace, grown: Array, around: Around, around_moves: Around, j: int,
+    moved: Workspace, grown: Array, around: Outside, around_moves: Outside, j: int,
 ) -> None:  # fmt: skip
     """Write derivatives for the sums over a span's rules; turn moves of outside values into those of marginals."""
     weigh_labels(spans, b, i, width, workspace)
@@ -113,7 +113,7 @@ def _slopes(
 @inner
 def _to_children(
     grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int, workspace: Workspace,
-    moved: Workspace, grown: Array, around: Around, around_moves: Around, expected: Expected,
+    moved: Workspace, grown: Array, around: Outside, around_moves: Outside, expected: Expected,
     expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate derivatives from spans of a width to their children, and to the rules between them."""
@@ -152,7 +152,7 @@ def _to_children(
 
 @inner
 def _to_two_words(
-    i: int, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around, j: int
+    i: int, workspace: Workspace, moved: Workspace, around: Outside, around_moves: Outside, j: int
 ) -> None:
     p = workspace.words.shape[1]
     for b in range(p):
@@ -171,8 +171,8 @@ def _to_two_words(
 
 @inner
 def _to_sides(
-    chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, around: Around,
-    around_moves: Around, j: int,
+    chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, around: Outside,
+    around_moves: Outside, j: int,
 ) -> None:  # fmt: skip
     """Propagate from a span to its splits at a word: to the wider child, and to the rules summed with the word."""
     narrow = width - 1
@@ -210,7 +210,7 @@ def _to_side(
 
 @inner
 def _to_pairs(
-    i: int, width: int, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around, j: int
+    i: int, width: int, workspace: Workspace, moved: Workspace, around: Outside, around_moves: Outside, j: int
 ) -> None:
     """Propagate derivatives from the pairs of children of a span to both children."""
     s, count = workspace.sums.shape[1], width - 3
@@ -233,7 +233,7 @@ def _to_pairs(
 @inner
 def _to_words(
     grammar: Grammar, moves: Moves, g: int, n: int, weight: float, workspace: Workspace, moved: Workspace,
-    around: Around, around_moves: Around, expected: Expected, expected_moves: Expected, slot: int,
+    around: Outside, around_moves: Outside, expected: Expected, expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
     """Propagate from the sums over rules with words to both; multiply the values of words by the item's weight."""
     move_pull(
@@ -261,7 +261,7 @@ def _to_words(
 
 @inner
 def _store(
-    b: int, n: int, weight: float, workspace: Workspace, moved: Workspace, around: Around, around_moves: Around,
+    b: int, n: int, weight: float, workspace: Workspace, moved: Workspace, around: Outside, around_moves: Outside,
     changes: Array,
 ) -> None:  # fmt: skip
     s = workspace.sums.shape[1]

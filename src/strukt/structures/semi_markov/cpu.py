@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, marked
+from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, indices_of_mark
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
@@ -135,7 +135,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 
 def _underflowed(chart: Array) -> Tensor | None:
     """Return the indices of items whose chart is marked as underflowed; None if there are none."""
-    return marked(chart[:, 0], cpu_forward_backward.UNDERFLOWED)
+    return indices_of_mark(chart[:, 0], cpu_forward_backward.UNDERFLOWED)
 
 
 def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:

@@ -55,7 +55,7 @@ class ChunkCounter(NumberModel):
         )
 
     @override
-    def judged(self, batch: Batch) -> Iterator[Shares]:
+    def score_shares(self, batch: Batch) -> Iterator[Shares]:
         values = not_nan(self.network(batch.inputs["words"], batch.lengths)).tolist()
         for value, gold in zip(values, batch.targets["answer"][:, 0].tolist(), strict=True):
             yield {"mse": ((value - gold) ** 2, 1), "accuracy": (100 * (round(value) == gold), 1)}

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from strukt.automata import Automaton
 from strukt.data import brackets, conllu
-from strukt.data.batching import batches, runs
+from strukt.data.batching import batches, consecutive_batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.errors import SettingError
@@ -285,6 +285,6 @@ class LanguageModel(Model):
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
         """Yield groups of a few sentences, with their word indices, `(batch, n)`, and lengths."""
-        for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
+        for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

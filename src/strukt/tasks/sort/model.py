@@ -47,7 +47,7 @@ class Sorter(NumberModel):
         return (self.divergence(decoded, inside) - log_probs.sum()) / batch.lengths.sum()
 
     @override
-    def judged(self, batch: Batch) -> Iterator[Shares]:
+    def score_shares(self, batch: Batch) -> Iterator[Shares]:
         symbols = self.network.greedy(self.read(batch), batch.inputs["words"].shape[1]).symbols
         right = (symbols == batch.targets["answer"]).sum(1).tolist()
         _, log_probs, _ = self._answered(batch)

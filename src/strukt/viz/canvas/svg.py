@@ -54,7 +54,7 @@ def size(element: str) -> tuple[int, int]:
     return width, height
 
 
-def lowered(element: str, y: float) -> str:
+def placed_below(element: str, y: float) -> str:
     """Place a picture inside another one, `y` pixels below its top."""
     return element.replace("<svg ", f'<svg y="{y:.0f}" ', 1)
 
@@ -71,6 +71,6 @@ def label(x: float, y: float, name: str, probability: float | None, number: str 
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'
 
 
-def faint(probability: float | None) -> str:
+def opacity(probability: float | None) -> str:
     """Return the opacity attribute of a line: improbable lines are lighter, but never invisible."""
     return "" if probability is None else f' opacity="{0.35 + 0.65 * probability:.2f}"'

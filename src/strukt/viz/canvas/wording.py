@@ -17,11 +17,11 @@ def sentences(*parts: str) -> str:
     return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)
 
 
-def told_apart(forms: Sequence[str]) -> list[str]:
+def made_distinct(forms: Sequence[str]) -> list[str]:
     """Return the words, made distinct: repeated ones are followed by their position, counted from 1.
 
     Examples:
-        >>> told_apart(["the", "dog", "the"])
+        >>> made_distinct(["the", "dog", "the"])
         ['the (1)', 'dog', 'the (3)']
     """
     counts = Counter(forms)
@@ -61,11 +61,11 @@ def shorten(probability: float) -> str:
     return "1.0" if digits == "1.00" else digits.removeprefix("0")
 
 
-def exact(probability: float) -> str:
+def two_digits(probability: float) -> str:
     """Return a probability with two significant digits, for whole structures, which may be improbable.
 
     Examples:
-        >>> exact(0.984), exact(0.0123), exact(0.000012), exact(1e-310)
+        >>> two_digits(0.984), two_digits(0.0123), two_digits(0.000012), two_digits(1e-310)
         ('.98', '.012', '1e-5', '<1e-300')
     """
     if probability >= 0.0995:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from strukt.errors import OutOfRangeError
 from strukt.viz.canvas.circle import LOOP, NODE, Circle, Point
 from strukt.viz.canvas.edge_list import Line, edge_list
-from strukt.viz.canvas.svg import faint, opening
+from strukt.viz.canvas.svg import opacity, opening
 from strukt.viz.canvas.terminal import Palette
 from strukt.viz.pictures.base import Picture
 
@@ -97,7 +97,7 @@ def _elements(graph: Graph) -> Iterator[str]:
 
 
 def _edge(edge: Edge, circle: Circle) -> Iterator[str]:
-    lightness = faint(edge.weight)
+    lightness = opacity(edge.weight)
     start = circle.place(edge.source)
     if edge.source == edge.target:
         x, y = circle.place(edge.source, LOOP)

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 from strukt.errors import OutOfRangeError
 from strukt.viz.canvas.circle import Circle
 from strukt.viz.canvas.edge_list import Line, edge_list
-from strukt.viz.canvas.svg import SMALL, faint, opening, text, text_width
+from strukt.viz.canvas.svg import SMALL, opacity, opening, text, text_width
 from strukt.viz.canvas.terminal import Palette
-from strukt.viz.canvas.wording import sentences, told_apart
+from strukt.viz.canvas.wording import made_distinct, sentences
 from strukt.viz.pictures.base import Picture
 
 MOST = 3
@@ -106,7 +106,7 @@ class Interactions(Picture):
 
     def description(self) -> str:
         """Describe the edges in words, for screen readers."""
-        names, edges = told_apart(self.names), self.edges()
+        names, edges = made_distinct(self.names), self.edges()
         texts = {
             in_tree: ", ".join(
                 f"{names[edge.first]} – {names[edge.second]} {edge.weight:.2f}"
@@ -157,7 +157,7 @@ def _line(edge: Interaction, circle: Circle, share: float) -> str:
     (x1, y1), (x2, y2) = circle.place(edge.first), circle.place(edge.second)
     role = "tree" if edge.in_tree else "arc"
     dashes = ' stroke-dasharray="5 4"' if edge.weight < 0 else ""
-    lightness = "" if edge.in_tree else faint(share)
+    lightness = "" if edge.in_tree else opacity(share)
     return f'<path class="{role}" d="M{x1:.1f} {y1:.1f} L{x2:.1f} {y2:.1f}"{dashes}{lightness}/>'
 
 
@@ -182,7 +182,7 @@ def terminal(graph: Interactions, width: int, palette: Palette) -> str:
         b ━ c   2.00  ████
         a ─ c  -1.00  ██
     """
-    names = told_apart(graph.names)
+    names = made_distinct(graph.names)
     lines = [
         Line(
             names[edge.first],

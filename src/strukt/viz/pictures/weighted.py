@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from strukt.viz.canvas.svg import FORM, SMALL, lowered, opening, size, text, text_width
+from strukt.viz.canvas.svg import FORM, SMALL, opening, placed_below, size, text, text_width
 from strukt.viz.canvas.terminal import Palette, bar, paint
 from strukt.viz.canvas.width import printable
 from strukt.viz.canvas.wording import sentences, shorten
@@ -89,14 +89,14 @@ def svg(structures: WeightedStructures) -> str:
         element = renderer(together, "svg")(together)
         rows += [
             _from_left(bottom + 14, "number", together.remark(), SMALL),
-            lowered(element, bottom + _CAPTION),
+            placed_below(element, bottom + _CAPTION),
         ]
         width, height = size(element)
         widest = max(widest, width, 2 * _MARGIN + text_width(together.remark(), SMALL))
         bottom += _CAPTION + height + _GAP
     for weight, picture in zip(structures.weights, structures.pictures, strict=True):
         element = renderer(picture, "svg")(picture)
-        rows += [*_caption(bottom, weight), lowered(element, bottom + _CAPTION)]
+        rows += [*_caption(bottom, weight), placed_below(element, bottom + _CAPTION)]
         width, height = size(element)
         widest, bottom = max(widest, width), bottom + _CAPTION + height + _GAP
     if remark := structures.remark():

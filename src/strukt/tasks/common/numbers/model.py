@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data.batching import batches, runs
+from strukt.data.batching import batches, consecutive_batches
 from strukt.data.corpora.synthetic import numbers
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
@@ -119,7 +119,7 @@ class NumberModel(Model):
         """Return the decoder's steps that lead to the prediction for one sentence."""
 
     @abstractmethod
-    def judged(self, batch: Batch) -> Iterator[Shares]:
+    def score_shares(self, batch: Batch) -> Iterator[Shares]:
         """Predict a batch; yield each sentence's shares of the scores, in the order of the batch."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ class NumberModel(Model):
         with self.predicting():
             for indices in batches(self.sizes(corpus), self.config.trainer.tokens):
                 batch = self.collate([corpus[index] for index in indices]).to(self.device)
-                for index, shares in zip(indices, self.judged(batch), strict=True):
+                for index, shares in zip(indices, self.score_shares(batch), strict=True):
                     total.add(shares)
                     rows[(lengths[index] - 1) // BUCKET].add(shares)
         table = {
@@ -173,7 +173,7 @@ class NumberModel(Model):
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Write the predictions to the MISC column."""
-        for group in runs(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
+        for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
             with self.predicting():
                 predictions = self.predictions(self.read(self.collate(group).to(self.device)))
             for sentence, prediction in zip(group, predictions, strict=True):

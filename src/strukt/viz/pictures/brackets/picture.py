@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.viz.canvas.wording import sentences, told_apart, with_number
+from strukt.viz.canvas.wording import made_distinct, sentences, with_number
 from strukt.viz.pictures.base import Picture
 
 
@@ -179,7 +179,7 @@ class BracketDiagram(Picture):
 
     def description(self) -> str:
         """Describe the brackets in words, with tags, codes and probabilities, for screen readers."""
-        names = told_apart(self.forms)
+        names = made_distinct(self.forms)
         tags = ", ".join(f"{name} {tag}" for name, tag in zip(names, self.tags, strict=False))
         more = ", ".join(
             self._described(bracket)

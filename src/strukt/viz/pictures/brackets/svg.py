@@ -7,7 +7,7 @@ from itertools import chain
 from math import ceil
 
 from strukt.viz.canvas.colour import ink_on
-from strukt.viz.canvas.svg import FORM, SMALL, faint, label, opening, text, text_width
+from strukt.viz.canvas.svg import FORM, SMALL, label, opacity, opening, text, text_width
 from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.brackets.picture import Bracket, BracketDiagram, Part
 from strukt.viz.pictures.brackets.spans import Spans
@@ -88,7 +88,7 @@ class _Layout:
                     ),
                 ]
             )
-        return f'<path class="branch" d="{drawn}"{faint(bracket.probability)}/>'
+        return f'<path class="branch" d="{drawn}"{opacity(bracket.probability)}/>'
 
     def _chip(self, centre: float, y: float, code: int, colour: str) -> Iterator[str]:
         width = self._chip_width(code)

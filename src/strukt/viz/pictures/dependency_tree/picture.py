@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from strukt.viz.canvas.wording import sentences, told_apart, with_number
+from strukt.viz.canvas.wording import made_distinct, sentences, with_number
 from strukt.viz.pictures.base import Picture
 
 
@@ -131,7 +131,7 @@ class Diagram(Picture):
 
     def description(self) -> str:
         """Describe the words, tags and arcs in words, for screen readers."""
-        names = told_apart(self.forms)
+        names = made_distinct(self.forms)
         tags = ", ".join(
             f"{name} {tag}" for name, tag in zip(names, self._tags_with_numbers(), strict=False) if tag
         )

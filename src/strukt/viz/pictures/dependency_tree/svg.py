@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from strukt.viz.canvas.svg import FORM, SMALL, faint, label, opening, text, text_width
+from strukt.viz.canvas.svg import FORM, SMALL, label, opacity, opening, text, text_width
 from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.dependency_tree.picture import Arc, Diagram
 
@@ -65,7 +65,7 @@ class _Layout:
     def _arc(self, arc: Arc) -> Iterator[str]:
         start, stop = self._ends(arc)
         yield group(arc.dependent + 1, arc.head + 1)
-        yield from curve(arc, start, stop, self.baseline, faint(arc.probability))
+        yield from curve(arc, start, stop, self.baseline, opacity(arc.probability))
         yield "</g>"
 
     def _ends(self, arc: Arc) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from strukt.viz.canvas.wording import exact, sentences, told_apart
+from strukt.viz.canvas.wording import made_distinct, sentences, two_digits
 from strukt.viz.pictures.base import Picture
 from strukt.viz.pictures.brackets.picture import BracketDiagram
 from strukt.viz.pictures.dependency_tree.picture import Diagram
@@ -58,7 +58,7 @@ class Share(NamedTuple):
     @property
     def number(self) -> str:
         """The weight as text; empty for shared parts."""
-        return "" if self.kind == "shared" else exact(self.weight)
+        return "" if self.kind == "shared" else two_digits(self.weight)
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ class Overlay(Picture):
 
     def description(self) -> str:
         """Describe the parts in words, for screen readers."""
-        names = told_apart(self.forms)
+        names = made_distinct(self.forms)
         texts: dict[str, list[str]] = {"shared": [], "first": [], "other": []}
         for part, share in self.parts.items():
             texts[share.kind].append(f"{_described(part, names)} {share.number}".strip())
         shared, first, other = (", ".join(parts) for parts in texts.values())
         return sentences(
             " ".join(self.forms),
-            f"{self.count} structures, weight {exact(self.weight)}",
+            f"{self.count} structures, weight {two_digits(self.weight)}",
             f"All have: {shared}" if shared else "Nothing is common to all",
             first and f"The heaviest has: {first}",
             other and f"Only others have: {other}",
