@@ -6,12 +6,12 @@ from strukt.structures.checkpointed_chain.distribution import CheckpointedChain 
 from strukt.structures.ctc.distribution import CTC as CTC
 from strukt.structures.distribution import StructuredDistribution as StructuredDistribution
 from strukt.structures.hmm.blocked import Blocked as Blocked
-from strukt.structures.hmm.categorical import Categorical as Categorical
 from strukt.structures.hmm.distribution import HMM as HMM
-from strukt.structures.hmm.embedded import Embedded as Embedded
-from strukt.structures.hmm.gaussian import Gaussian as Gaussian
-from strukt.structures.hmm.gaussian_mixture import GaussianMixture as GaussianMixture
-from strukt.structures.hmm.poisson import Poisson as Poisson
+from strukt.structures.hmm.emissions.categorical import Categorical as Categorical
+from strukt.structures.hmm.emissions.embedded import Embedded as Embedded
+from strukt.structures.hmm.emissions.gaussian import Gaussian as Gaussian
+from strukt.structures.hmm.emissions.gaussian_mixture import GaussianMixture as GaussianMixture
+from strukt.structures.hmm.emissions.poisson import Poisson as Poisson
 from strukt.structures.hmm.sharded import ShardedHMM as ShardedHMM
 from strukt.structures.hmm.transitions import Banded as Banded
 from strukt.structures.hmm.transitions import Dense as Dense

@@ -12,7 +12,7 @@ from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.nn.feature_maps import feature_map
 from strukt.nn.inputs import log_counts, require_sizes
 from strukt.nn.residual import Residual, residual_of_hidden
-from strukt.structures.hmm.emissions import Emission
+from strukt.structures.hmm.emissions.base import Emission
 
 VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
     {"layers": Residual, "plain": lambda _: nn.Identity(), "tied": residual_of_hidden}

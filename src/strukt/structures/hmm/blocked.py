@@ -9,9 +9,9 @@ from typing_extensions import Self
 from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.blocked_forward import Blocks
-from strukt.structures.hmm.emissions import Parameters
+from strukt.structures.hmm.emissions.base import Parameters
+from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.priors import EmissionPrior, concentration_of, with_dirichlet
-from strukt.structures.hmm.symbols import Symbols
 
 
 class Blocked(Symbols):

@@ -14,8 +14,8 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.guide import Guide
 from strukt.structures.hmm.continuations import Constraint, continuations
 from strukt.structures.hmm.distribution import HMM
+from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.steps import steps
-from strukt.structures.hmm.symbols import Symbols
 
 
 class GuideState(NamedTuple):

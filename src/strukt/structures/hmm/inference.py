@@ -11,12 +11,12 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import filtering_smoothing, sampling, viterbi
+from strukt.structures.hmm.emissions.symbols import Symbols, words_of_states
 from strukt.structures.hmm.forward_backward import following
 from strukt.structures.hmm.logits import softmax
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.reference import safe_log
 from strukt.structures.hmm.results import HMMSample, Infilling
-from strukt.structures.hmm.symbols import Symbols, words_of_states
 from strukt.structures.linear_chain.distribution import LinearChain
 
 

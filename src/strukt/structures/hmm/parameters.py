@@ -11,8 +11,8 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.structures.hmm.blocked_forward import Blocks
-from strukt.structures.hmm.categorical import Categorical
-from strukt.structures.hmm.emissions import Emission, require_logits
+from strukt.structures.hmm.emissions.base import Emission, require_logits
+from strukt.structures.hmm.emissions.categorical import Categorical
 from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.logits import softmax
 from strukt.structures.hmm.transitions import Dense, Transition

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from strukt.errors import DataError
 from strukt.structures.hmm.blocked import Blocked
-from strukt.structures.hmm.categorical import Categorical
-from strukt.structures.hmm.embedded import Embedded
-from strukt.structures.hmm.gaussian import Gaussian
-from strukt.structures.hmm.gaussian_mixture import GaussianMixture
+from strukt.structures.hmm.emissions.categorical import Categorical
+from strukt.structures.hmm.emissions.embedded import Embedded
+from strukt.structures.hmm.emissions.gaussian import Gaussian
+from strukt.structures.hmm.emissions.gaussian_mixture import GaussianMixture
+from strukt.structures.hmm.emissions.poisson import Poisson
 from strukt.structures.hmm.parameters import HMMParameters
-from strukt.structures.hmm.poisson import Poisson
 from strukt.structures.hmm.transitions import Banded, Dense, LowRank
 
 Model = TypeVar("Model", bound=HMMParameters)

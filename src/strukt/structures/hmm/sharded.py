@@ -10,7 +10,7 @@ from torch import distributed as dist
 
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.hmm.emissions import Emission
+from strukt.structures.hmm.emissions.base import Emission
 from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.logits import softmax
 from strukt.structures.hmm.parameters import HMMParameters

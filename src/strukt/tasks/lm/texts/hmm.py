@@ -11,9 +11,9 @@ from typing_extensions import override
 from strukt.automata import Automaton
 from strukt.distributions import HMM
 from strukt.nn.encoders import mask_of
+from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.guide import HMMGuide
 from strukt.structures.hmm.steps import steps
-from strukt.structures.hmm.symbols import Symbols
 from strukt.tasks.lm.texts.text import State, Text
 from strukt.viz import Graph, HeatMap
 

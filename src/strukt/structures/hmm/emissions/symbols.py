@@ -11,7 +11,7 @@ from typing_extensions import Self
 from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.blocked_forward import Blocks
-from strukt.structures.hmm.emissions import Emission, Scored
+from strukt.structures.hmm.emissions.base import Emission, Scored
 from strukt.structures.hmm.logits import redrawn
 from strukt.structures.hmm.priors import EmissionPrior, concentration_of, dirichlet_log_density
 from strukt.structures.hmm.reference import safe_log

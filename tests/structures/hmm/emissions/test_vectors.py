@@ -11,7 +11,7 @@ from tests.structures.hmm.enumerated_hmm import KINDS, VECTORS, model_of_vectors
 from torch.autograd import gradcheck
 
 from strukt import HMM, Gaussian, GaussianMixture, InfeasibleError, Poisson
-from strukt.structures.hmm import normals
+from strukt.structures.hmm.emissions import normals
 
 LENGTHS = torch.tensor([4, 0, 1, 3])
 

@@ -8,10 +8,10 @@ from typing_extensions import Self
 
 from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF
+from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.logits import free_numbers, log_total, updated
 from strukt.structures.hmm.normaliser import log_softmax_columns
 from strukt.structures.hmm.priors import EmissionPrior, concentration_of, with_dirichlet
-from strukt.structures.hmm.symbols import Symbols
 
 
 class Categorical(Symbols):

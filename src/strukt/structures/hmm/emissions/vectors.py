@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks import arguments
-from strukt.structures.hmm.emissions import Emission, Scored
+from strukt.structures.hmm.emissions.base import Emission, Scored
 
 
 class Vectors(Emission):

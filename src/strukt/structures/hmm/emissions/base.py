@@ -40,8 +40,8 @@ Parameters: TypeAlias = tuple[Tensor, ...]
 class Emission(abc.ABC):
     """The distribution of an observation in each of z states.
 
-    The base classes of user-defined emissions are `strukt.structures.hmm.symbols.Symbols` and
-    `strukt.structures.hmm.vectors.Vectors`.
+    The base classes of user-defined emissions are `strukt.structures.hmm.emissions.symbols.Symbols` and
+    `strukt.structures.hmm.emissions.vectors.Vectors`.
     """
 
     event_shape: torch.Size = torch.Size()

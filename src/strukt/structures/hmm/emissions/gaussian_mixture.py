@@ -8,10 +8,11 @@ from typing_extensions import Self
 
 from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF, logsumexp
-from strukt.structures.hmm import normals
-from strukt.structures.hmm.emissions import Parameters, require_logits
-from strukt.structures.hmm.gaussian import mixture
-from strukt.structures.hmm.k_means import clusters
+from strukt.structures.hmm.emissions import normals
+from strukt.structures.hmm.emissions.base import Parameters, require_logits
+from strukt.structures.hmm.emissions.gaussian import mixture
+from strukt.structures.hmm.emissions.k_means import clusters
+from strukt.structures.hmm.emissions.vectors import Vectors
 from strukt.structures.hmm.logits import free_numbers, updated
 from strukt.structures.hmm.priors import (
     EmissionPrior,
@@ -20,7 +21,6 @@ from strukt.structures.hmm.priors import (
     prior_of,
     with_dirichlet,
 )
-from strukt.structures.hmm.vectors import Vectors
 
 
 class GaussianMixture(Vectors):

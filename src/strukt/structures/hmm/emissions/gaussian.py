@@ -8,11 +8,11 @@ from torch import Tensor, distributions
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.structures.hmm import normals
-from strukt.structures.hmm.emissions import Parameters
-from strukt.structures.hmm.k_means import clusters
+from strukt.structures.hmm.emissions import normals
+from strukt.structures.hmm.emissions.base import Parameters
+from strukt.structures.hmm.emissions.k_means import clusters
+from strukt.structures.hmm.emissions.vectors import Vectors
 from strukt.structures.hmm.priors import EmissionPrior, GaussianPrior, prior_of
-from strukt.structures.hmm.vectors import Vectors
 
 
 class Gaussian(Vectors):
@@ -65,7 +65,7 @@ class Gaussian(Vectors):
         return normals.log_densities(values, self.means, self.covariances)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
-        """Return the `moments` of `strukt.structures.hmm.normals`, centred at the mean of the means."""
+        """Return the `moments` of `strukt.structures.hmm.emissions.normals`, centred at the mean of the means."""
         full = normals.are_full(self.means, self.covariances)
         return normals.moments(values, weights, self._centre(), full)
 

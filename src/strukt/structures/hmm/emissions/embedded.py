@@ -7,9 +7,9 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments
+from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.normaliser import log_totals
 from strukt.structures.hmm.priors import EmissionPrior
-from strukt.structures.hmm.symbols import Symbols
 
 
 class Embedded(Symbols):

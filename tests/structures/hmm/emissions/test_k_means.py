@@ -2,7 +2,7 @@
 
 import torch
 
-from strukt.structures.hmm.k_means import clusters
+from strukt.structures.hmm.emissions.k_means import clusters
 
 
 def test_clusters_far_apart_are_found_whatever_the_units():

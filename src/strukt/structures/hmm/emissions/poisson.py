@@ -7,11 +7,11 @@ from torch import Tensor, distributions
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.structures.hmm.emissions import Parameters
-from strukt.structures.hmm.gaussian import mixture
-from strukt.structures.hmm.k_means import clusters
+from strukt.structures.hmm.emissions.base import Parameters
+from strukt.structures.hmm.emissions.gaussian import mixture
+from strukt.structures.hmm.emissions.k_means import clusters
+from strukt.structures.hmm.emissions.vectors import Vectors
 from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, prior_of
-from strukt.structures.hmm.vectors import Vectors
 
 FLOOR = 1e-6
 """The least rate, relative to that of all observations: a rate of 0 would forbid positive counts forever."""

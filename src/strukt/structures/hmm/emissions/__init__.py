@@ -1,0 +1,1 @@
+"""Emissions of hidden Markov models: a distribution of observations for each state."""
