@@ -50,9 +50,9 @@ def _train(task: str, config: Any, output: Path, resume: bool, death: dict[str, 
 
 
 def _arrange(at_step: int = -1, at_rename: int = -1, by: int = signal.SIGKILL) -> None:
-    from strukt.train import module
+    from strukt.train import training
 
-    seed_step, replace, renames = module.seed_step, os.replace, iter(range(1_000_000))
+    seed_step, replace, renames = training.seed_step, os.replace, iter(range(1_000_000))
 
     def seed_or_die(seed: int, step: int, rank: int) -> None:
         if step == at_step:
@@ -64,6 +64,6 @@ def _arrange(at_step: int = -1, at_rename: int = -1, by: int = signal.SIGKILL) -
             os.kill(os.getpid(), by)
         replace(*arguments)
 
-    module.seed_step = seed_or_die
+    training.seed_step = seed_or_die
     os.replace = replace_or_die
 

@@ -18,7 +18,7 @@ from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
 from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig
 from strukt.tasks.common.ranges import require_valid
 from strukt.tasks.tag.model import Tagger
-from strukt.train.module import Training
+from strukt.train.training import Training
 
 SENTENCES = tiny_corpora.trees(10)
 

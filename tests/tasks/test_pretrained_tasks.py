@@ -14,7 +14,7 @@ from strukt.tasks.tag.model import Tagger
 from strukt.train import saved_model
 from strukt.train.checkpoints import flatten_optimizer, restore_optimizer
 from strukt.train.fit import fit
-from strukt.train.module import Training
+from strukt.train.training import Training
 
 pytest.importorskip("transformers")
 from tests import tiny_pretrained

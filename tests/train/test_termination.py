@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from tests import tiny_corpora
 
-from strukt.train import callbacks, checkpoints, module, saved_model
+from strukt.train import callbacks, checkpoints, saved_model, training
 from strukt.train.fit import fit
 
 TRAIN, DEV = tiny_corpora.trees(40), tiny_corpora.trees(8, seed=1)
@@ -26,7 +26,7 @@ def handled_by(handler):
 @pytest.fixture
 def terminated(monkeypatch, tmp_path):
     """Trains in this process, which receives the signal in one of the steps; the exit code of the training."""
-    seed_step = module.seed_step
+    seed_step = training.seed_step
 
     def seed(seed, step, rank):
         if step == STEP:
@@ -40,7 +40,7 @@ def terminated(monkeypatch, tmp_path):
             fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
         return ended.value.code
 
-    monkeypatch.setattr(module, "seed_step", seed)
+    monkeypatch.setattr(training, "seed_step", seed)
     return train
 
 

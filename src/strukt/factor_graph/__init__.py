@@ -2,7 +2,7 @@
 
 from strukt.factor_graph import factors
 from strukt.factor_graph.factor import Factor
-from strukt.factor_graph.graph import FactorGraph
+from strukt.factor_graph.factor_graph import FactorGraph
 from strukt.factor_graph.variables import Variables, concatenate
 
 __all__ = ["Factor", "FactorGraph", "Variables", "concatenate", "factors"]

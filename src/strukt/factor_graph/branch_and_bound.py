@@ -155,7 +155,7 @@ def _unflipped(marginals: Tensor, fixed: Bits) -> Tensor:
 
 
 def _children(fixed: Bits, marginals: Tensor) -> list[Bits]:
-    """Split a node in two: fix the open variable whose marginal is nearest to 1/2 to 0, and to 1."""
+    """Return the two children of a node, in which the open variable with the marginal nearest to 1/2 is 0 or 1."""
     doubt = np.where(fixed == OPEN, 0.5 - np.abs(numpy_of(marginals) - 0.5), -1.0)
     halves = [fixed.copy(), fixed.copy()]
     for value, half in enumerate(halves):

@@ -65,7 +65,7 @@ def empty_tensor(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return an uninitialised tensor of the type and on the device of another.
 
     Examples:
-        >>> room_for((2, 3), torch.zeros(1)).shape
+        >>> empty_tensor((2, 3), torch.zeros(1)).shape
         torch.Size([2, 3])
     """
     if like.device.type != "cpu" or like.dtype not in _OF_NUMPY:

@@ -60,7 +60,10 @@ class LogicalForms:
         return {"sentences": percent(tagged, whole), "forms": percent(exact, whole)} | tags
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return, under "case", exact match and the number of sentences of each case, in alphabetical order."""
+        """Return, under "case", the scores of each generalisation case, in alphabetical order of the cases.
+
+        They are `sentences` and `forms`, as in `result`, and `gold`, the number of sentences.
+        """
         rows = {
             case: {
                 "sentences": percent(self.tagged[case], count),

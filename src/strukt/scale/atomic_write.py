@@ -27,7 +27,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     Examples:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with whole(Path(folder, "part-00000.txt")) as place:
+        ...     with atomic_path(Path(folder, "part-00000.txt")) as place:
         ...         _ = place.write_text("It works .")
         ...     os.listdir(folder)
         ['part-00000.txt']

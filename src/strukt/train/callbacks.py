@@ -17,9 +17,9 @@ from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
 from strukt.train import checkpoints, saved_model
 from strukt.train.memory import give_back_freed_memory
-from strukt.train.module import Training
 from strukt.train.records import DEV_LOSS, LARGEST_SCORE
 from strukt.train.termination import Termination
+from strukt.train.training import Training
 
 
 class Evaluation(Callback):

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typing_extensions import override
 
-from strukt.train.module import Training
 from strukt.train.records import scores
+from strukt.train.training import Training
 
 
 class Display(Callback):

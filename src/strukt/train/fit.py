@@ -130,8 +130,8 @@ def _run(
         raise MissingExtraError("lightning", "train") from error
     from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit, save_best
     from strukt.train.display import Display
-    from strukt.train.module import Training
     from strukt.train.termination import Termination
+    from strukt.train.training import Training
 
     options: TrainerConfig = model.config.trainer
     training = Training(model, train, checkpoints.newest(folder.checkpoints))

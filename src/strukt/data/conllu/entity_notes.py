@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from strukt.data import entities
-from strukt.data.conllu import sentences
+from strukt.data.conllu import reader
 from strukt.data.conllu.mention_brackets import (
     FORBIDDEN,
     NEW_FIELDS,
@@ -52,7 +52,7 @@ class Sentence(entities.Sentence):
     __slots__ = ("_entities", "fields", "is_first", "plain")
 
     def __init__(
-        self, plain: sentences.Sentence, fields: tuple[str, ...] | None, is_first: bool, found: list[Entity]
+        self, plain: reader.Sentence, fields: tuple[str, ...] | None, is_first: bool, found: list[Entity]
     ) -> None:
         super().__init__(plain.block)
         self.plain = plain
@@ -150,9 +150,9 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     is_first = True
     for block in blocks(source, report):
         problems = _Counted(report)
-        block = sentences.block_without_space(block, problems)
+        block = reader.block_without_space(block, problems)
         fields = _declaration(block, fields, problems)
-        plain = sentences.Sentence(block, parse(block, problems))
+        plain = reader.Sentence(block, parse(block, problems))
         if not problems.count:
             sentence = _sentence(plain, fields, is_first, problems)
             if not problems.count:
@@ -186,7 +186,7 @@ def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -
 
 
 def _sentence(
-    plain: sentences.Sentence, fields: tuple[str, ...] | None, is_first: bool, report: Report
+    plain: reader.Sentence, fields: tuple[str, ...] | None, is_first: bool, report: Report
 ) -> Sentence:
     for problem in misplaced(plain.block):
         report(problem)
@@ -197,10 +197,10 @@ def _sentence(
     return Sentence(plain, fields, is_first, ordered(mentions.entities))
 
 
-def _declared(plain: sentences.Sentence, fields: Sequence[str]) -> sentences.Sentence:
+def _declared(plain: reader.Sentence, fields: Sequence[str]) -> reader.Sentence:
     """Return the sentence with a comment that declares the fields, after comments that begin a document."""
     lines = list(plain.block.lines)
     heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
     lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(fields)}")
     block = replace(plain.block, lines=lines)
-    return sentences.Sentence(block, parse(block, stop))
+    return reader.Sentence(block, parse(block, stop))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from strukt.data import classes
-from strukt.data.conllu import sentences
+from strukt.data.conllu import reader
 from strukt.data.conllu.dependency_trees import tree_problems
 from strukt.data.conllu.rules import parse
 from strukt.data.files import Source
@@ -36,7 +36,7 @@ class Sentence(classes.Sentence):
     __slots__ = ("plain",)
     remedy: ClassVar[str] = "add the comment # label = CLASS"
 
-    def __init__(self, plain: sentences.Sentence) -> None:
+    def __init__(self, plain: reader.Sentence) -> None:
         super().__init__(plain.block)
         self.plain = plain
 
@@ -81,7 +81,7 @@ class Sentence(classes.Sentence):
         for key, value in said.items():
             lines = _with_comment(lines, key, *cells(key, [value], 1))
         block = replace(self.block, lines=lines)
-        return Sentence(sentences.Sentence(block, parse(block, stop)))
+        return Sentence(reader.Sentence(block, parse(block, stop)))
 
     def with_misc(self, **values: Sequence[Any]) -> Sentence:
         """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does."""
@@ -94,7 +94,7 @@ def read(source: Source) -> Iterator[Sentence]:
     Raises:
         DataError: If the file cannot be read or is not well-formed. The error names file and line.
     """
-    return map(Sentence, sentences.read(source))
+    return map(Sentence, reader.read(source))
 
 
 def _comment(key: str) -> re.Pattern[str]:

@@ -66,10 +66,12 @@ def follow(
     rows: Array, maker: Array, top: int, weight_scores: Array, value: Array, search: Search, rank: int,
     deviation: int, score: float, stack: Array, workspace: Array, used: Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """Follow the structure of a rank in a k-best search; write its weights to ``used``.
+    """Trace the structure of a rank in a k-best search from cell ``top`` down; write its weights to ``used``.
 
-    The walk repeats the recorded choices up to place ``deviation``. At later places it makes the best choice and
-    queues the other ones. ``workspace (terms,)`` is overwritten. Return the numbers of weights and of choices.
+    Each sum of several terms on the way is a choice; choices are numbered as they are met. Up to the number
+    ``deviation`` the recorded choices are repeated. After it, the best one is made, and the others are queued as
+    candidates for later ranks. ``workspace (terms,)`` is overwritten. Return the numbers of weights
+    and of choices.
     """
     kept_apart()
     depth, count, place = 1, 0, 0

@@ -20,7 +20,10 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 @kernel
 def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array) -> None:
-    """Write True for rows that are paths: go back from the last cell to the first; no other cell may be visited.
+    """Write True for each grid of moves that is a path.
+
+    The moves are followed back from the last cell. They must reach the first cell, whose move is a match, and no
+    other cell may have a move. Moves are -1 (none) to 2.
 
     Arrays: ``moves (rows, n, m)``; ``lengths``, ``target_lengths``, and the result ``right (rows,)``.
     """

@@ -22,7 +22,10 @@ def move_into(moves, i, j, m):
 
 @triton.jit
 def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
-    """Write True for rows that are paths: go back from the last cell to the first; no other cell may be visited.
+    """Write True for each grid of moves that is a path.
+
+    The moves are followed back from the last cell. They must reach the first cell, whose move is a match, and no
+    other cell may have a move. Moves are -1 (none) to 2.
 
     Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``, and the result ``right (rows,)``.
     """

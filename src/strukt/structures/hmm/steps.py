@@ -92,10 +92,11 @@ def steps(
     storage: torch.dtype | None = None,
     group: ProcessGroup | None = None,
 ) -> Steps:
-    """Prepare the steps of a transition matrix.
+    """Return a transition matrix as `Steps`: its factors in the type of storage, and its band in blocks.
 
     Args:
-        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
+        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or an
+            empty tuple.
         band: ``(z, 2 w + 1)``, added to it; see `strukt.structures.hmm.band`.
         storage: The type to store the matrices in; products are accumulated and returned in the type of the
             states.

@@ -72,7 +72,10 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
 
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
-    """Add the derivatives of root, head and children through the joined matrix: one product for all spans."""
+    """Add the derivatives of head and children from that of the joined matrix, and of head and root from the sums.
+
+    The derivative of the joined matrix is one product for all spans; the sums are over whole sentences.
+    """
     weights, groups, kind = work.weights, len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
     joined = torch.stack(

@@ -69,7 +69,10 @@ class Outside:
         return result
 
     def _end_ranks(self) -> None:
-        """Add the derivatives of head, children and root, from those of the joined matrix."""
+        """Add the derivatives through the joined matrix to head and children, through sums to head and root.
+
+        The sums are over whole sentences. Do nothing if there is no joined matrix.
+        """
         if self._joined is None:
             return
         into, weights = self.into, self._work.weights

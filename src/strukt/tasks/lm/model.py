@@ -123,7 +123,7 @@ class LanguageModel(Model):
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count the n-grams of an n-gram model."""
+        """Count the n-grams of the sentences if the model is an n-gram model; others have nothing to count."""
         if isinstance(self.source, KneserNey):
             self.source.count([self._numbers(sentence) for sentence in sentences])
 

@@ -20,7 +20,7 @@ LOG_TWO = tl.constexpr(0.6931471805599453)
 
 @triton.jit
 def unit_bits(like):
-    """Return the bits of an exponent's unit as a power: 5 for 2^32, 8 for 2^256, by the type of ``like``."""
+    """Return b, where one unit of an exponent is 2^(2^b): 5 in float32 (2^32), 8 in float64 (2^256)."""
     if like.dtype == tl.float64:
         return 8
     else:

@@ -10,7 +10,7 @@ from strukt.errors import DataError, StruktError
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
 from strukt.train.checkpoints import Checkpoint, Progress, flatten_optimizer, newest, write
-from strukt.train.module import Training
+from strukt.train.training import Training
 
 SENTENCES = tiny_corpora.trees(9)
 
