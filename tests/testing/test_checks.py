@@ -79,6 +79,14 @@ class FiniteInfinity(LinearChain):
         return super().log_partition.clamp(min=-1e5)
 
 
+class DifferenceOfInfinities(LinearChain):
+    def cross_entropy(self, other):
+        return super().cross_entropy(other) + 0 * other.max_marginals.flatten(1).sum(1)
+
+    def log_prob(self, value):
+        return self.score(value) - self.log_partition
+
+
 class SwitchesGradMode(LinearChain):
     @property
     def max_score(self):
@@ -122,6 +130,8 @@ MISTAKES = [
     (OneDrawForTheBatch, "samples_are_independent", "items of a batch are independent"),
     (SameStructureTwice, "topk_are_the_best_structures", "topk scores belong to their events in item"),
     (FiniteInfinity, "infeasible_item_has_weight_zero", "log_partition of an infeasible item is -inf"),
+    (DifferenceOfInfinities, "infinite_divergence_has_zero_derivatives", "cross_entropy is infinite"),
+    (DifferenceOfInfinities, "infinite_log_prob_has_zero_derivatives", "in the sum: derivative 1"),
     (SwitchesGradMode, "inputs_are_left_alone", "max_score leaves the grad mode alone"),
     (IgnoresForbidden, "conditions_compose_with_every_operator", "given both"),
     (AcceptsAnything, "wrong_scores_are_refused", "accepts a wrong argument.*nan"),

@@ -13,7 +13,7 @@ of the combination of all earlier places and that of the alternative."""
 
 
 def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return -E[log q] of the choices at the used parts under p, ``(batch,)`` in nats.
+    """Return -E[log q] of the choices at the used parts under p, ``(batch,)`` in nats; constant where infinite.
 
     Args:
         used: The probability of each part ``(batch, ...)``.
@@ -21,9 +21,12 @@ def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
         log_q: The log-probabilities of the alternatives under q, in the same shape.
     """
     possible = log_p > NEG_INF
-    each = torch.where(possible, -log_p.exp() * torch.where(possible, log_q, 0.0), 0.0)
+    missing = possible & (log_q == NEG_INF)
+    each = torch.where(possible, -log_p.exp() * torch.where(possible & ~missing, log_q, 0.0), 0.0)
     at_part = torch.where(used > 0, each.flatten(used.dim()).sum(-1), 0.0)
-    return torch.where(used > 0, used * at_part, 0.0).flatten(1).sum(1)
+    expected = torch.where(used > 0, used * at_part, 0.0).flatten(1).sum(1)
+    infinite = (missing.flatten(used.dim()).any(-1) & (used > 0)).flatten(1).any(1)
+    return torch.where(infinite, torch.inf, expected)
 
 
 def draw(cumulative: Tensor, rows: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from strukt.kernels.functions import constant_function, formula_function, inside
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.magnitude import beyond
 from strukt.kernels.operator import operator
+from strukt.kernels.semiring import constant_at_infinity
 
 
 class Reference(Protocol):
@@ -158,8 +159,8 @@ class Oracles:
         return self.reference.entropy(*arguments)
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
-        return self.reference.cross_entropy(scores, other, *rest)
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q]; a constant for items where it is infinite."""
+        return constant_at_infinity(self.reference.cross_entropy(scores, other, *rest))
 
     def kernel(self, oracle: str, *arguments: Any) -> Callable[..., Any] | None:
         """Return a function of the backend that is no operator, such as "sparsemap"; None if there is none."""

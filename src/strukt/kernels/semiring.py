@@ -34,6 +34,17 @@ def precise(score: Tensor) -> Tensor:
     return score if score.device.type == "mps" else score.double()
 
 
+def constant_at_infinity(value: Tensor) -> Tensor:
+    """Return a value that has no derivative where it is +inf, so that derivatives of other items stay finite.
+
+    Examples:
+        >>> x = torch.tensor([1.0, torch.inf], requires_grad=True)
+        >>> torch.autograd.grad(constant_at_infinity(2 * x).sum(), x)
+        (tensor([2., 0.]),)
+    """
+    return torch.where(value == -NEG_INF, -NEG_INF, value)
+
+
 def logsumexp(x: Tensor, dim: int) -> Tensor:
     """Return the log of the sum of exponentials over ``dim``; some or all entries may be -inf.
 

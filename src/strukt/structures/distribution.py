@@ -18,7 +18,7 @@ from strukt.checks import arguments, guards
 from strukt.inference import perturbation
 from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.kernels.places import log_ratio
-from strukt.kernels.semiring import NEG_INF, forbidden_only
+from strukt.kernels.semiring import NEG_INF, constant_at_infinity, forbidden_only
 from strukt.structures import distinct, impossible, sparse, surrogates
 from strukt.structures.cached import cached
 from strukt.structures.exact import ExactInference
@@ -200,4 +200,4 @@ class StructuredDistribution(ExactInference):
 
 @register_kl(StructuredDistribution, StructuredDistribution)  # type: ignore[no-untyped-call, untyped-decorator]
 def _kl(p: StructuredDistribution, q: StructuredDistribution) -> Tensor:
-    return p.cross_entropy(q) - p.entropy()
+    return constant_at_infinity(p.cross_entropy(q) - p.entropy())

@@ -61,9 +61,10 @@ class ExactInference(ScoredStructures):
         return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the log-probability of events: ``sample_shape + batch``; -inf if forbidden.
+        """Return the log-probability of events: ``sample_shape + batch``; -inf, a constant, if forbidden.
 
-        If an event of probability 0 requires a gradient, a warning says so once, because its loss is infinite.
+        If an event of probability 0 requires a gradient, a warning says so once, because its loss is infinite. Its
+        gradient is 0.
 
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
@@ -113,6 +114,9 @@ class ExactInference(ScoredStructures):
 
     def cross_entropy(self, other: Self) -> Tensor:
         """Return -E[log other] in nats, ``batch``; +inf if ``other`` forbids a structure that this one allows.
+
+        An infinite cross-entropy is a constant: its item has the gradient 0, in both distributions and to any
+        order, so that a loss may leave it out. The same holds for ``torch.distributions.kl_divergence``.
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.

@@ -17,7 +17,7 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.choices import best_combinations, draw, expected_surprise, ranks
 from strukt.kernels.oracles import Oracles
-from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp, precise
+from strukt.kernels.semiring import NEG_INF, constant_at_infinity, log_softmax, logsumexp, precise
 
 
 class LabelledOracles:
@@ -130,7 +130,7 @@ class LabelledOracles:
         summed = logsumexp(each, -1)
         (used,) = self._trees.marginals(summed, lengths, single_root)
         labels = expected_surprise(used, log_softmax(each, -1), log_softmax(tree_arcs(other, lengths), -1))
-        return (of_trees(summed) + labels).to(arcs.dtype)
+        return constant_at_infinity(of_trees(summed) + labels).to(arcs.dtype)
 
 
 def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:

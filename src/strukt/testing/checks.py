@@ -20,6 +20,7 @@ from strukt.testing.laws import (  # noqa: F401  (importing a file registers its
     derivatives,
     events,
     infeasible,
+    infinite,
     interface,
     padding,
     perturbation,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.autograd import grad
 
 from strukt.testing.subject import Case
 
@@ -45,3 +46,25 @@ def agree(case: Case, claim: str, actual: Tensor, expected: Sequence[Tensor] | T
             f"{claim}: item {index} of batch {case.batch_shape}, length {int(case.lengths[index])}, "
             f"gives {actual[index].tolist()}, it should be {expected[index].tolist()}",
         )
+
+
+Derivatives = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
+"""The type of the gradients of a number, and of those of the summed squares of these gradients."""
+
+
+def derivatives(number: Tensor, leaves: Sequence[Tensor]) -> Derivatives:
+    """Return derivatives of the first and the second order in some leaves."""
+    first = grad(number, leaves, create_graph=True, materialize_grads=True)
+    squares = torch.stack([gradient.square().sum() for gradient in first]).sum()
+    if not squares.requires_grad:
+        return first, tuple(torch.zeros_like(leaf) for leaf in leaves)
+    return first, grad(squares, leaves, retain_graph=True, materialize_grads=True)
+
+
+def derivatives_agree(case: Case, claim: str, actual: Derivatives, expected: Derivatives) -> None:
+    """Raise AssertionError if a derivative is NaN, or not the expected one: that without the item in the claim."""
+    for order, pairs in enumerate(zip(actual, expected, strict=True), start=1):
+        for gradient, true in zip(*pairs, strict=True):
+            demand(not gradient.isnan().any(), case, f"{claim}: derivative {order} is never NaN")
+            right = torch.allclose(gradient, true)
+            demand(right, case, f"{claim}: derivative {order} is 0 in it, and right in its neighbours")

@@ -69,20 +69,27 @@ def test_small_entropies_are_exact(scale):
 
 
 def test_a_chain_without_a_sequence_and_one_that_forbids_more():
-    """As on the CPU: the former has no entropy, and the cross-entropy to the latter is infinite."""
-    unary, transition = torch.zeros(2, 4, 2, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.float64)
+    """As on the CPU: the former has no entropy, and the cross-entropy to the latter is infinite and constant."""
+    unary, transition = torch.zeros(3, 4, 2, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.float64)
     unary[0, 2] = -torch.inf
+    unary[2] = torch.randn(4, 2, dtype=torch.float64)
     other = torch.zeros_like(unary)
     other[1, 2, 0] = -torch.inf
-    lengths = torch.tensor([4, 4])
+    lengths = torch.tensor([4, 4, 4])
 
     def values(unary, transition, other, lengths):
-        here = LinearChain(unary, transition, lengths)
-        return here.entropy().cpu(), here.cross_entropy(LinearChain(other, transition, lengths)).cpu()
+        scores = [score.detach().requires_grad_() for score in (unary, transition, other)]
+        here, there = (LinearChain(main, scores[1], lengths) for main in (scores[0], scores[2]))
+        entropy, cross_entropy = here.entropy(), here.cross_entropy(there)
+        grads = torch.autograd.grad(cross_entropy.sum(), scores)
+        return [each.detach().cpu() for each in (entropy, cross_entropy, *grads)]
 
     right = values(unary, transition, other, lengths)
     found = by_kernels(values, *(each.to(DEVICE) for each in (unary, transition, other, lengths)))
     assert right[1][1] == torch.inf
+    assert all(grad.isfinite().all() for grad in right[2:])
+    assert (right[2][:2] == 0).all()
+    assert (right[2][2] != 0).any()
     for mine, exact in zip(found, right, strict=True):
         assert torch.allclose(mine, exact, 0.0, 1e-11, equal_nan=True)
 

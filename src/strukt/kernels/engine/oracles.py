@@ -56,22 +56,26 @@ class TableOracles(Oracles):
     # Gradients, themselves differentiable.
 
     def _slopes_of_entropy(self, *arguments: Any) -> Scores:
-        return as_tuple(call_backward(self._entropy_gradient, *arguments))
+        *inputs, _ = arguments
+        return as_tuple(call_backward(self._entropy_gradient, *inputs))
 
     def _slopes_of_surprise(self, *arguments: Any) -> Scores:
-        """Return the gradients for the first scores, by an operator, and for the other ones.
+        """Return the gradients of both scores: by their operator, and as the difference of marginals.
 
-        The latter are the marginals under the other scores minus those under the first ones.
+        Items whose cross-entropy is infinite have length 0 here, and so the gradient 0 in every kernel.
         """
-        *inputs, factors = arguments
-        scores, other = inputs[: self._count], inputs[self._count : 2 * self._count]
-        rest = inputs[2 * self._count :]
+        *inputs, factors, value = arguments
+        both, (lengths, *rest) = inputs[: 2 * self._count], inputs[2 * self._count :]
+        infinite = value == torch.inf
+        rest = [torch.where(infinite, 0, lengths), *rest]
+        factors = torch.where(infinite, 0.0, factors)
+        scores, other = both[: self._count], both[self._count :]
 
         def used(these: Sequence[Tensor]) -> Scores:
             _, chart = call_backward(self._inside, *these, *rest)
             return as_tuple(call_backward(self._outside, *these, *rest, factors, chart))
 
-        slopes = as_tuple(call_backward(self._surprise_gradient, *arguments))
+        slopes = as_tuple(call_backward(self._surprise_gradient, *both, *rest, factors))
         differences = (theirs - mine for theirs, mine in zip(used(other), used(scores), strict=True))
         return (*slopes, *differences)
 
@@ -128,7 +132,7 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
 
     Args:
         operator: Function of scores, other tensors and options to numbers ``(batch,)``.
-        slopes: Function of the same arguments and factors ``(batch,)`` to the gradients with respect to the
+        slopes: Function of these, factors ``(batch,)`` and the numbers to the gradients with respect to the
             scores, times the factors.
     """
 
@@ -137,22 +141,23 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            keep(ctx, inputs)
+            keep(ctx, inputs, output)
 
         @staticmethod
         def backward(ctx: Any, factors: Tensor) -> Any:
-            tensors = ctx.saved_tensors
-            grads = slopes(*tensors, *ctx.options, factors)
+            *tensors, value = ctx.saved_tensors
+            grads = slopes(*tensors, *ctx.options, factors, value)
             return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
 
     class Eager(Number):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            scores = [tensor for tensor in ctx.saved_tensors if tensor.is_floating_point()]
-            others = [tensor for tensor in ctx.saved_tensors if not tensor.is_floating_point()]
+            *tensors, value = ctx.saved_tensors
+            scores = [tensor for tensor in tensors if tensor.is_floating_point()]
+            others = [tensor for tensor in tensors if not tensor.is_floating_point()]
             ones = scores[0].new_ones(len(scores[0]))
             directions = _for_each(len(ones), filled(tangents, scores))
-            grads = slopes(*_for_each(len(ones), scores), *others, *ctx.options, ones)
+            grads = slopes(*_for_each(len(ones), scores), *others, *ctx.options, ones, value)
             changes = (grad * direction for grad, direction in zip(grads, directions, strict=True))
             return sum(change.flatten(1).sum(1) for change in changes)
 

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.autograd import grad
 
 from strukt.errors import InfeasibleError
-from strukt.testing.comparison import demand
+from strukt.testing.comparison import demand, derivatives, derivatives_agree
 from strukt.testing.law import law
-from strukt.testing.operators import Operator, operators, random_arguments
+from strukt.testing.operators import operators, random_arguments
 from strukt.testing.patterns import leave_none
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
@@ -54,7 +52,9 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
             f"{operator.name} of its neighbours is right",
         )
         if operator.smooth and operator.name != "score":
-            _compare_derivatives(operator, (value, infeasible), (expected[NEIGHBOURS], clean))
+            right = derivatives(expected[NEIGHBOURS].sum(), clean.scores)
+            actual = derivatives(value.sum(), infeasible.scores)
+            derivatives_agree(infeasible, f"{operator.name} with an infeasible item", actual, right)
 
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
@@ -98,24 +98,3 @@ def _refusal(member: Callable[[], Any]) -> str:
     except InfeasibleError as error:
         return str(error)
     return ""
-
-
-def _compare_derivatives(
-    operator: Operator, actual: tuple[Tensor, Case], expected: tuple[Tensor, Case]
-) -> None:
-    for order, pairs in enumerate(zip(_derivatives(*actual), _derivatives(*expected), strict=True), start=1):
-        for gradient, true in zip(*pairs, strict=True):
-            claim = f"{operator.name}: derivative {order} with an infeasible item"
-            demand(not gradient.isnan().any(), actual[1], f"{claim} is never NaN")
-            demand(
-                torch.allclose(gradient, true), actual[1], f"{claim} is 0 in it, and right in its neighbours"
-            )
-
-
-def _derivatives(value: Tensor, case: Case) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Return the gradients of the sum of a value, and the gradients of the sum of squares of the former."""
-    first = grad(value.sum(), case.scores, create_graph=True, materialize_grads=True)
-    squares = torch.stack([gradient.square().sum() for gradient in first]).sum()
-    if not squares.requires_grad:
-        return first, tuple(torch.zeros_like(score) for score in case.scores)
-    return first, grad(squares, case.scores, materialize_grads=True)

@@ -1,0 +1,92 @@
+"""Laws of infinite values: a cross-entropy, divergence or log-probability that is infinite is a constant.
+
+Its item has no derivative, whatever the loss makes of its value, and does not spoil those of shared scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import kl_divergence
+
+from strukt.testing.comparison import demand, derivatives, derivatives_agree
+from strukt.testing.law import law
+from strukt.testing.operators import random_arguments, rival
+from strukt.testing.patterns import fill, leave_none, leave_one
+from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
+
+LOST = 1
+NEIGHBOURS = [0, 2]
+
+LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
+    "the sum of the others": lambda value: value[NEIGHBOURS].sum(),
+    "the sum of finite items": lambda value: torch.where(value.isfinite(), value, 0.0).sum(),
+    "the sum": lambda value: value.sum(),
+}
+
+DIVERGENCES: dict[str, Callable[[Any, Any], Tensor]] = {
+    "cross_entropy": lambda p, q: p.cross_entropy(q),
+    "kl_divergence": kl_divergence,
+}
+
+
+@law("entropy", "cross_entropy")
+def infinite_divergence_has_zero_derivatives(subject: Subject) -> None:
+    """Check cross-entropy and divergence from another distribution that forbids structures of an item, or all."""
+    p = _case(subject)
+    q = rival(p)
+    others = [_in_one_item(q, leave_one(q))]
+    if INFEASIBLE_ITEMS not in subject.lacks:
+        others.append(leave_none(q, (LOST,)))
+    for other in others:
+        for name, divergence in DIVERGENCES.items():
+            _check(name, lambda p, q, of=divergence: of(p.distribution(), q.distribution()), (p, q), (p, other))
+
+
+@law("log_prob", "partial_log_prob")
+def infinite_log_prob_has_zero_derivatives(subject: Subject) -> None:
+    """Check the log-probability of an event with a forbidden part, also if it is given as what is known."""
+    case = _case(subject)
+    arguments = random_arguments(case)
+    used, *others = (torch.zeros_like(score, dtype=torch.bool) for score in case.scores)
+    used[LOST] = arguments.required[LOST]
+    lost = fill(case, [used, *others], -torch.inf)
+    event, known = arguments.event, torch.ones_like(arguments.known)
+    if used.any():
+        _check("log_prob", lambda p: p.distribution().log_prob(event), (case,), (lost,))
+        _check("partial_log_prob", lambda p: p.distribution().partial_log_prob(event, known), (case,), (lost,))
+
+
+def _case(subject: Subject) -> Case:
+    return subject.case((3,), lengths=[subject.size, subject.size - 1, 2])
+
+
+def _in_one_item(case: Case, changed: Case) -> Case:
+    """Return the case with the main scores of another one in the item that is lost."""
+    main, *others = case.scores
+    main = main.clone()
+    main[LOST] = changed.scores[0][LOST]
+    return case.with_scores([main, *others])
+
+
+def _check(
+    name: str, operator: Callable[..., Tensor], clean: tuple[Case, ...], lost: tuple[Case, ...]
+) -> None:
+    """Check values and derivatives with an infinite item against those of the same batch without it."""
+    clean, lost = tuple(case.leaves() for case in clean), tuple(case.leaves() for case in lost)
+    value, expected = operator(*lost), operator(*clean)
+    demand(value[LOST].isinf(), lost[0], f"{name} is infinite in an item that the scores forbid")
+    demand(
+        torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS]), lost[0], f"{name} of its neighbours is right"
+    )
+    right = derivatives(expected[NEIGHBOURS].sum(), _scores(clean))
+    for title, loss in LOSSES.items():
+        actual = derivatives(loss(value), _scores(lost))
+        derivatives_agree(lost[0], f"{name} with an infinite item, in {title}", actual, right)
+
+
+def _scores(cases: tuple[Case, ...]) -> list[Tensor]:
+    return [score for case in cases for score in case.scores]
