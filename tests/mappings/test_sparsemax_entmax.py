@@ -220,6 +220,7 @@ def test_functional_transforms():
     x = normal(4, 3, 6)
     batched = torch.func.vmap(entmax15)(x)
     assert torch.equal(batched, entmax15(x))
+    assert torch.func.vmap(entmax15)(x[:0]).shape == x[:0].shape
     gradients = torch.func.vmap(torch.func.grad(lambda row: sparsemax(row).square().sum()))(x)
     leaf = x.clone().requires_grad_()
     sparsemax(leaf).square().sum().backward()

@@ -102,24 +102,28 @@ def keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
 def over_batch(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Apply the vmap rule of every operator: the mapped axis joins the batch axis."""
-    size = info.batch_size
+    """Apply the vmap rule of every operator: the mapped axis joins the batch axis.
+
+    A mapped axis of size 0 gets an entry of zeros, since only a result has the shape of results.
+    """
+    wanted = info.batch_size
+    size = max(wanted, 1)
 
     def join(value: Any, axis: int | None) -> Any:
         if not isinstance(value, Tensor):
             return value
         value = value.expand(size, *value.shape) if axis is None else value.movedim(axis, 0)
+        if len(value) < size:
+            value = torch.cat([value, value.new_zeros(size, *value.shape[1:])])
         return value.reshape(size * value.shape[1], *value.shape[2:]).contiguous()
+
+    def split(value: Tensor) -> Tensor:
+        return value.reshape(size, value.shape[0] // size, *value.shape[1:])[:wanted]
 
     result = call(function, *(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
     if isinstance(result, Tensor):
-        return _split(result, size), 0
-    parts = tuple(_split(part, size) for part in result)
-    return parts, (0,) * len(parts)
-
-
-def _split(value: Tensor, size: int) -> Tensor:
-    return value.reshape(size, value.shape[0] // size, *value.shape[1:])
+        return split(result), 0
+    return tuple(map(split, result)), (0,) * len(result)
 
 
 class Batched(torch.autograd.Function):

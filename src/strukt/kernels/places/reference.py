@@ -32,7 +32,7 @@ def total(score: Tensor, dim: int, place: Tensor) -> Tensor:
     flat, index = score.flatten(-dim), place.clamp(min=0)
     batch = flat.shape[:-1]
     if batch.numel() == 1:
-        chosen = flat.reshape(-1)[index]
+        chosen = flat.flatten()[index]
     else:
         items = [
             torch.arange(size, device=score.device).view(size, *(1,) * (len(batch) - axis))

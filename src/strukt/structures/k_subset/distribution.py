@@ -144,7 +144,7 @@ class KSubset(SubsetStructure):
         return type(self)(taken, (constants[0], constants[1]), lengths, omitted, validate_args=False)
 
     def _check_values(self) -> None:
-        low, high = (constant.reshape(-1) for constant in self.constants)
+        low, high = (constant.flatten() for constant in self.constants)
         guards.require_sizes(low, high)
 
 
@@ -187,7 +187,7 @@ def omissions(omitted: Tensor | None, scores: Tensor) -> Tensor:
     if omitted is None:
         return scores.new_zeros(shape)
     arguments.scores("omitted", omitted, "batch + (n,) or (n,)", 1)
-    shared = omitted.reshape(*shape[:-1], -1) if omitted.dim() == 1 else omitted
+    shared = omitted.reshape(*shape[:-1], omitted.shape[0]) if omitted.dim() == 1 else omitted
     if shared.shape not in (scores.shape, shape):
         raise ValueError(
             f"omitted has shape {tuple(omitted.shape)}, which does not fit the scores of shape "

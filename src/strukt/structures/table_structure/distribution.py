@@ -200,5 +200,6 @@ class TableStructure(IndicatorStructure):
     def _check_scores(self) -> None:
         if torch.compiler.is_compiling():
             return
-        read = self.scores[0].detach().masked_fill(~self._needed, 0.0).reshape(self._batch_size(), -1)
+        scores = self.scores[0].detach()
+        read = scores.masked_fill(~self._needed, 0.0).reshape(self._batch_size(), scores.shape[-1])
         guards.require_scores(read, self._integers()[0], [UNBOUNDED], "scores")

@@ -57,7 +57,7 @@ def inference_mode_covers_construction(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def functional_transforms_work(subject: Subject) -> None:
-    """Check torch.func.grad, vmap, their composition, jacrev, jacfwd and hessian."""
+    """Check torch.func.grad, vmap, also over no items, their composition, jacrev, jacfwd and hessian."""
     case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
     lengths, scores, distribution = case.lengths, case.scores, case.distribution()
     log_partition, marginals = _member(case, "log_partition"), _member(case, "marginals")
@@ -71,6 +71,13 @@ def functional_transforms_work(subject: Subject) -> None:
     agree(case, "vmap of marginals", over_items(marginals)(lengths, *scores), distribution.marginals)
     agree(case, "grad of log_partition", slope(lengths, *scores), distribution.marginals)
     agree(case, "vmap of grad of log_partition", over_items(slope)(lengths, *scores), distribution.marginals)
+    for name, function, right in (
+        ("log_partition", log_partition, distribution.log_partition),
+        ("marginals", marginals, distribution.marginals),
+        ("grad of log_partition", slope, distribution.marginals),
+    ):
+        empty = _over_items(case, None)(function)(lengths[0], *_without_items(case))
+        demand(empty.shape == (0, *right.shape[1:]), case, f"vmap of {name} over no items")
     agree(case, "jacrev of marginals is the Hessian", jacobian(lengths, *scores), curvature(lengths, *scores))
     hessian = torch.func.hessian(lambda *inputs: log_partition(*inputs).sum(), argnums=1)
     agree(case, "hessian of log_partition", hessian(lengths, *scores), curvature(lengths, *scores))
@@ -149,11 +156,17 @@ def half_types_are_computed_in_float32(subject: Subject) -> None:
                 )
 
 
-def _over_items(case: Case) -> Callable[..., Callable[..., Tensor]]:
-    """Return ``torch.vmap`` over the items of lengths and of all scores that are not shared."""
+def _without_items(case: Case) -> list[Tensor]:
+    """Return the scores of a case without its items."""
+    dimensions = case.subject.arguments.values()
+    return [score[:0] if score.dim() > d else score for score, d in zip(case.scores, dimensions, strict=True)]
+
+
+def _over_items(case: Case, of_lengths: int | None = 0) -> Callable[..., Callable[..., Tensor]]:
+    """Return ``torch.vmap`` over the items of all scores that are not shared, and over those of lengths if 0."""
     dimensions = case.subject.arguments.values()
     batched = [0 if score.dim() > d else None for score, d in zip(case.scores, dimensions, strict=True)]
-    return partial(torch.vmap, in_dims=(0, *batched))
+    return partial(torch.vmap, in_dims=(of_lengths, *batched))
 
 
 def _member(case: Case, name: str) -> Callable[..., Tensor]:
