@@ -75,7 +75,7 @@ EXPECTED = {
 STACK = dict.fromkeys(EXPECTED["CTC"] | EXPECTED["PCFG"] | TILES | SCAN, 0) | {
     "gpu_forward.inside": 2688, "gpu_backward.outside": 816, "gpu_viterbi.inside": 1368,
     "gpu_tiles.inside": 32, "gpu_tiles.viterbi": 8, "gpu_sample.walk": 8, "gpu_cky.walk": 16,
-    "gpu_products.multiply": 56,
+    "gpu_products.multiply": 56, "growth.inside": 16, "growth.outside": 24, "growth.weights_of_terms": 8,
 }  # fmt: skip
 """The bytes that a thread keeps outside of registers at most, if not 128. Chains of 64 labels need more in float64
 (in float32 on compute capability 9.0: 432, 0 and 312)."""

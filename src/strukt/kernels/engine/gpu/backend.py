@@ -78,17 +78,17 @@ class Gpu(ArgumentsMixin, ABC):
         chart, moves = run.numbers(memory), self._moves(scores, directions, options)
         grown = run.grow(chart, _of_weights(run, moves), None, surprise=False)
         changed = self._changes(run, chart, factors, grown, scores, directions, options)
-        return (*as_tuple(changed), grown.total)
+        return (*as_tuple(changed), grown.total.to(factors.dtype))
 
     def entropy(self, *arguments: Any) -> Tensor:
         """Return the entropy ``(batch,)`` in nats."""
         scores, lengths, options = self._split(arguments)
-        return self._surprise(scores, scores, lengths, options)[-1].total
+        return self._surprise(scores, scores, lengths, options)[-1].total.to(scores[0].dtype)
 
     def surprise(self, *arguments: Any) -> Tensor:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of the other scores."""
         scores, other, lengths, options = self._split_both(arguments)
-        return self._surprise(scores, other, lengths, options)[-1].total
+        return self._surprise(scores, other, lengths, options)[-1].total.to(scores[0].dtype)
 
     def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
         """Return the gradient of the entropies times their factors, the last argument."""

@@ -33,10 +33,10 @@ class Growth(NamedTuple):
 
     Attributes:
         direction: ``(batch, weights)``, the growth of weights.
-        cells: ``(batch, cells)``, the growth of cells.
+        cells: ``(batch, cells)``, the growth of cells, in float64.
         rest: ``(batch, cells)``, the surprise of a dominant term of each.
         bases: The sums of rows under the other scores.
-        total: ``(batch,)``, the growth of the log-partition.
+        total: ``(batch,)``, the growth of the log-partition, in float64.
         weights: The mantissas and exponents of the weights under the other scores.
         chart: The cells under the other scores; those of the batch itself if there are no others.
         surprise: Whether choices add their surprise.

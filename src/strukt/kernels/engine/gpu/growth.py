@@ -2,7 +2,8 @@
 
 The *growth* of a cell is the derivative of the log of its total along directions of the logs of the weights. For
 entropies the directions are 0, and each choice of a term adds its surprise, -log of its share, which is
-nonnegative, so nothing cancels. Shares of other scores yield the cross-entropy.
+nonnegative, so nothing cancels. Shares of other scores yield the cross-entropy. Growths are float64 for scores of
+any type, because derivatives are small differences between sums over a structure.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import triton.language as tl
 from strukt.kernels.engine.gpu.inside_outside import add_uses, barrier, end_of, fill, row_of, total_of
 from strukt.kernels.engine.gpu.numbers import (
     LOWEST,
+    add_share,
     beside,
     load_number,
     load_plain,
+    mean_of,
     of_item,
     of_rest,
     product,
@@ -42,7 +45,8 @@ def mean_growth(
     The runs begin at a, b and c; ``base`` is the sum of the terms, ``q_base`` that under the other scores.
     """
     one = tl.minimum(count, 1)  # see `inside_outside.inside`
-    mean, dominant, rest = tl.zeros_like(base), tl.zeros_like(base), tl.zeros_like(base)
+    dominant, rest = tl.zeros_like(base), tl.zeros_like(base)
+    mean, total_share = tl.zeros(base.shape, tl.float64), tl.zeros(base.shape, tl.float64)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
         on = k < beside(count, TALL)
@@ -59,11 +63,11 @@ def mean_growth(
             dominant += total_of_terms(tl.where(large, share, 0.0), TALL)
             surprises = surprise(mantissa, exponent, beside(q_base, TALL), beside(q_base_exponent, TALL))
             gain += tl.where(large, 0.0, surprises)
-        mean += total_of_terms(tl.where(share > 0.0, share * gain, 0.0), TALL)
+        mean, total_share = add_share(mean, total_share, share, gain, TALL)
     if SURPRISE:
         rest = of_rest(tl.minimum(rest, 0.5))
         mean += tl.where(dominant > 0.0, dominant * rest, 0.0)
-    return mean, rest
+    return mean_of(mean, total_share), rest
 
 
 @triton.jit
@@ -127,17 +131,16 @@ def inside(
 
 
 @triton.jit
-def mean_of_uses(
+def add_growth_of_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, gm, ge, bm, be, cm, ce, around, b_growth,
-    c_growth, base, base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, SURPRISE: tl.constexpr,
-    K: tl.constexpr, TALL: tl.constexpr,
+    c_growth, base, base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, mean, total_share,
+    SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Return the mean growth of all other factors over the terms in which each x is a factor.
+    """Add the growth of all other factors in the terms in which each x is a factor, times shares; and the shares.
 
     Arrays are those of `inside_outside.add_uses`, with growths; ``base`` is its result. ``own`` is x itself, and
     the arrays that begin with q are cells and weights under the other scores.
     """
-    mean = tl.zeros_like(base)
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
         here = live & (first + j < last)
@@ -162,41 +165,33 @@ def mean_of_uses(
                 whole, whole_power = tl.load(jm + at, on, 0.0), tl.load(je + at, on, 0)
                 large = ratio(theirs, power, whole, whole_power) > DOMINANT
                 gain += tl.where(large, tl.load(rest + at, on, 0.0), surprise(theirs, power, whole, whole_power))
-            mean += total_of_terms(tl.where(share > 0.0, share * gain, 0.0), TALL)
-    return mean
+            mean, total_share = add_share(mean, total_share, share, gain, TALL)
+    return mean, total_share
 
 
 @triton.jit
-def seed(
-    vm, ve, qm, qe, bm, be, growth, around, same, left, right, terms, q_base, q_power, spare,
-    SURPRISE: tl.constexpr, K: tl.constexpr,
+def add_growth_of_end(
+    vm, ve, qm, qe, growth, out, mirror, live, mine, other, terms, base, base_exponent, q_base, q_power, spare,
+    mean, total_share, SURPRISE: tl.constexpr,
 ):  # fmt: skip
-    """Write the contribution of an item's total to the outside growth of its last cells."""
-    for start in range(0, terms, K):
-        k = start + tl.arange(0, K)
-        on = k < terms
-        both = on & (k * 0 + right >= 0)
-        extra = tl.zeros([K], vm.dtype.element_ty)
-        if SURPRISE:
-            mine, mine_power = load_number(qm, qe, left + k, on)
-            other, other_power = load_number(qm, qe, right + k, both)
-            large = ratio(mine * other, mine_power + other_power, q_base, q_power) > DOMINANT
-            extra = tl.where(large, spare, surprise(mine * other, mine_power + other_power, q_base, q_power))
-        for side in tl.static_range(2):
-            one, two = (left, right) if side == 0 else (right, left)
-            here = on if side == 0 else both
-            cell = tl.load(same + one + k, here, 0)
-            by, power = load_number(vm, ve, two + k, both)
-            whole, whole_power = tl.load(bm + cell, here, 0.0), tl.load(be + cell, here, 0)
-            share = ratio(by, power, whole, whole_power)
-            share = tl.where(whole == 0.0, 0.0, share)
-            gain = share * (tl.load(growth + two + k, both, 0.0) + extra)
-            tl.store(around + cell, tl.where(share > 0.0, gain, 0.0), here)
+    """Add the growth of the other factor in an item's total, times its share, for cells in the run at ``mine``."""
+    k = tl.where((out >= mine) & (out < mine + terms), out, mirror) - mine
+    on = live & (k >= 0) & (k < terms) & (k * 0 + mine >= 0)
+    both = on & (k * 0 + other >= 0)
+    by, power = load_number(vm, ve, other + k, both)
+    share = tl.where(on & (base != 0.0), ratio(by, power, base, base_exponent), 0.0)
+    gain = tl.load(growth + other + k, both, 0.0)
+    if SURPRISE:
+        one, one_power = load_number(qm, qe, mine + k, on)
+        two, two_power = load_number(qm, qe, other + k, both)
+        large = ratio(one * two, one_power + two_power, q_base, q_power) > DOMINANT
+        gain += tl.where(large, spare, surprise(one * two, one_power + two_power, q_base, q_power))
+    return mean + tl.where(share > 0.0, share * gain, 0.0), total_share + share
 
 
 @triton.jit
 def outside(
-    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve, gm,
+    rows, count, stages, stage_count, ends, end_count, starts, runs, run_count, sizes, wm, we, vm, ve, gm,
     ge, bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
     weights, SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
@@ -232,11 +227,6 @@ def outside(
         base, base_power, q_base, q_power, SURPRISE, K, False,
     )  # fmt: skip
     if tl.max(base, 0) != 0.0:
-        seed(
-            vm, ve, qm, qe, bm, be, growth, around, same, left, right, terms, q_base, q_power, spare, SURPRISE,
-            K
-        )
-        barrier()
         for i in range(last_stage):
             t = last_stage - 1 - i
             most_runs, longest = tl.load(stages + 2 * stage_count + t), stages + 3 * stage_count + t
@@ -246,11 +236,19 @@ def outside(
                 live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
                 total, power = tl.load(bm + out, live, 0.0), tl.load(be + out, live, 0)
                 own, own_power = tl.load(qm + out, live, 0.0), tl.load(qe + out, live, 0)
-                mean = tl.load(around + out, live, 0.0) + mean_of_uses(
+                mean, share = tl.zeros([B], tl.float64), tl.zeros([B], tl.float64)
+                for side in tl.static_range(2):
+                    mine, other = (left, right) if side == 0 else (right, left)
+                    mean, share = add_growth_of_end(
+                        vm, ve, qm, qe, growth, out, mirror, live, mine, other, terms, total, power, q_base,
+                        q_power, spare, mean, share, SURPRISE,
+                    )  # fmt: skip
+                mean, share = add_growth_of_uses(
                     starts, runs, run_count, out, live, most_runs, longest, stage_count, gm, ge, vm, ve, wm, we,
-                    around, growth, direction, total, power, own, own_power, qm, qe, qwm, qwe, jm, je, rest,
-                    SURPRISE, K, TALL,
+                    around, growth, direction, total, power, own, own_power, qm, qe, qwm, qwe, jm, je, rest, mean,
+                    share, SURPRISE, K, TALL,
                 )  # fmt: skip
+                mean = mean_of(mean, share)
                 use = tl.load(parts + whole, live & (whole >= 0), 0.0)
                 change = use * (mean + tl.load(growth + out, live, 0.0) - top)
                 tl.store(changes + whole, tl.where(use == 0.0, 0.0, change), live & (whole >= 0))
@@ -290,10 +288,12 @@ def weights_of_terms(
     )
     total, power = settled(total, power)
     own, own_power = load_number(qwm, qwe, x, live)
-    mean = mean_of_uses(
+    mean, share = tl.zeros([B], tl.float64), tl.zeros([B], tl.float64)
+    mean, share = add_growth_of_uses(
         starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, gm, ge, vm, ve, vm, ve,
-        around, growth, growth, total, power, own, own_power, qm, qe, qm, qe, jm, je, rest, SURPRISE, K, TALL,
+        around, growth, growth, total, power, own, own_power, qm, qe, qm, qe, jm, je, rest, mean, share, SURPRISE,
+        K, TALL,
     )  # fmt: skip
     use = tl.load(parts + x, live, 0.0)
-    change = use * (mean + tl.load(direction + x, live, 0.0) - tl.load(found + item))
+    change = use * (mean_of(mean, share) + tl.load(direction + x, live, 0.0) - tl.load(found + item))
     tl.store(changes + x, tl.where(use == 0.0, 0.0, change), live)

@@ -136,6 +136,25 @@ def total_of_terms(x, TALL: tl.constexpr):
 
 
 @triton.jit
+def add_share(total, whole, share, gain, TALL: tl.constexpr):
+    """Add the gains of the terms of each row times their shares, and the shares; gains of share 0 may be infinite.
+
+    The sums are float64.
+    """
+    total += total_of_terms(tl.where(share > 0.0, share * gain, 0.0), TALL)
+    return total, whole + total_of_terms(share.to(tl.float64), TALL)
+
+
+@triton.jit
+def mean_of(total, whole):
+    """Return a mean from the results of `add_share`; 0 if all shares are 0.
+
+    In float32 the sum of shares is 1 to seven digits only, so means are divided by it.
+    """
+    return tl.where(whole > 0.0, total / tl.where(whole > 0.0, whole, 1.0), 0.0)
+
+
+@triton.jit
 def most_of_terms(x, TALL: tl.constexpr):
     """Return the largest of the terms of each row."""
     if TALL:

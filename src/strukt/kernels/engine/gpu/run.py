@@ -97,9 +97,10 @@ class Run:
         """Return the growth of cells along a direction of weights, and by the surprise of choices."""
         table, tile = self.table, _half(self._fitting(self.table.tile))
         theirs, their_chart = other or (self, chart)
-        cells, bases = self.own.new_empty(self.batch, table.cells), self.numbers() if surprise else chart
-        rest = torch.empty_like(cells) if surprise else cells
-        total = self.own.new_empty(self.batch)
+        cells = self.own.new_empty(self.batch, table.cells, dtype=torch.float64)
+        bases = self.numbers() if surprise else chart
+        rest = self.own.new_empty(cells.shape) if surprise else cells
+        total = cells.new_empty(self.batch)
         self._launch(
             growth.inside, (self.batch,), *self._rows, self.index, *self.weights, *chart.pair, *theirs.weights,
             *their_chart.pair, *bases.pair, direction, cells, rest, total, table.cells, *self._steps(chart),
@@ -115,9 +116,9 @@ class Run:
             *grown.weights, *grown.chart.pair, *grown.bases.pair, grown.direction, grown.cells, grown.rest,
         )  # fmt: skip
         self._launch(
-            growth.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair,
-            *around.weighed.pair, *around.bare.pair, *shared, outer, around.parts, changes, table.cells,
-            *self._steps(chart), self.count, grown.surprise, *tile, CLEARED, **_options(tile),
+            growth.outside, (self.batch,), *self._rows, *self._cell_uses[1:], self.index, *self.weights,
+            *chart.pair, *around.weighed.pair, *around.bare.pair, *shared, outer, around.parts, changes,
+            table.cells, *self._steps(chart), self.count, grown.surprise, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
