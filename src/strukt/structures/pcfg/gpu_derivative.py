@@ -1,4 +1,7 @@
-"""Derivatives of a grammar's marginals along a direction of its scores on GPUs, in forward mode."""
+"""Derivatives of a grammar's marginals along a direction of its scores on GPUs, in forward mode.
+
+They are small differences between growths, which add up over a tree; so all numbers are float64.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,9 @@ from strukt.structures.pcfg.gpu_gradients import gradients
 from strukt.structures.pcfg.gpu_layout import Numbers, sizes_of
 from strukt.structures.pcfg.gpu_tops import by_scores, ratios, slopes_of_tops, totals
 from strukt.structures.pcfg.reference import ORACLES
+
+BYTES = 24
+"""The size of a number in float64 with its move."""
 
 
 class Moving(NamedTuple):
@@ -44,16 +50,17 @@ def derivative(*arguments: Tensor) -> Scores:
     ignored. It takes three times the time of `gpu.inside` and `gpu.outside`, and twice their memory.
     """
     *inputs, _ = arguments
-    scores, lengths, weights, directions = tuple(inputs[:4]), inputs[4], inputs[5], tuple(inputs[6:])
-    if not has_room(scores, lengths, 2 * (scores[0].element_size() + 4)):
+    lengths, dtype = inputs[4], inputs[0].dtype
+    if not has_room(tuple(inputs[:4]), lengths):
         return detour.on_cpu(_on_cpu, *inputs)  # type: ignore[no-any-return]
+    scores, directions = (tuple(score.double() for score in each) for each in (inputs[:4], inputs[6:]))
     moving = move(Duals(scores[0]), scores, directions, lengths)
-    return *changes(moving, weights), moving.growth.to(weights.dtype)
+    return tuple(part.to(dtype) for part in (*changes(moving, inputs[5].double()), moving.growth))
 
 
-def has_room(scores: Scores, lengths: Tensor, size: int) -> bool:
-    """Return True if the memory of a GPU suffices for the largest table, with numbers of ``size`` bytes."""
-    return sizes_of(scores, lengths).largest * size <= MOST_ON_GPU
+def has_room(scores: Scores, lengths: Tensor) -> bool:
+    """Return True if the memory of a GPU suffices for the largest table of numbers with their derivatives."""
+    return sizes_of(scores, lengths).largest * BYTES <= MOST_ON_GPU
 
 
 def move(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Moving:

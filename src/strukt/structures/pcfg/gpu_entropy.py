@@ -32,9 +32,6 @@ DIGITS = 1e-8
 LOGS = 100.0
 """A constant that is added to these sums, since each has rounding errors of its own."""
 
-BYTES = 24
-"""The size of a number in float64 with its move."""
-
 
 class Asked(NamedTuple):
     """Cross-entropies, or entropies.
@@ -52,28 +49,28 @@ class Asked(NamedTuple):
 
 def entropy(*arguments: Tensor) -> Tensor:
     """Return the entropies ``(batch,)`` of scores and lengths, in the time of three `gpu.inside` in float64."""
-    if not has_room(arguments[:4], arguments[4], BYTES):
+    if not has_room(arguments[:4], arguments[4]):
         return _on_cpu("entropy", *arguments)  # type: ignore[no-any-return]
     return _surprises("entropy", arguments[:4], None, arguments[4])
 
 
 def surprise(*arguments: Tensor) -> Tensor:
     """Return the cross-entropies ``(batch,)`` of scores, others and lengths; the time of four `gpu.inside`."""
-    if not has_room(arguments[:4], arguments[8], BYTES):
+    if not has_room(arguments[:4], arguments[8]):
         return _on_cpu("surprise", *arguments)  # type: ignore[no-any-return]
     return _surprises("surprise", arguments[:4], arguments[4:8], arguments[8])
 
 
 def entropy_gradient(*arguments: Tensor) -> Scores:
     """Return the gradient of entropies times factors, in the shapes of the scores; time as `gpu.derivative`."""
-    if not has_room(arguments[:4], arguments[4], BYTES):
+    if not has_room(arguments[:4], arguments[4]):
         return _on_cpu("entropy_gradient", *arguments)  # type: ignore[no-any-return]
     return _gradient("entropy_gradient", arguments[:4], None, *arguments[4:])
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
     """Return the gradient of cross-entropies times factors with respect to the first scores."""
-    if not has_room(arguments[:4], arguments[8], BYTES):
+    if not has_room(arguments[:4], arguments[8]):
         return _on_cpu("surprise_gradient", *arguments)  # type: ignore[no-any-return]
     return _gradient("surprise_gradient", arguments[:4], arguments[4:8], *arguments[8:])
 
