@@ -40,7 +40,7 @@ def _encoder(decomposition: str, iterations: int) -> Any:
 
 def _encoded(decomposition: str, scores: Tensor, layers: Tensor, **parameters: Tensor) -> Tensor:
     named = {f"mean_field.ternary.{name}": value for name, value in parameters.items()}
-    encoder = _encoder(decomposition, len(layers))
+    encoder = _encoder(decomposition, len(layers)).to(scores.device)
     encoded: Tensor = torch.func.functional_call(encoder, named, scores)
     return encoded
 
@@ -66,12 +66,13 @@ def biased(scores: Tensor, *rest: Tensor) -> Tensor:
 
 def torch_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
     n = scores.shape[1]
-    distance = torch.arange(n)[:, None] - torch.arange(n)
+    place = torch.arange(n, device=scores.device)
+    distance = place[:, None] - place
     clipped = distance.clamp(-REACH - 1, REACH + 1) + REACH + 1
     bucket = clipped - (distance > 0).long()
     masks = torch.stack([bucket == f for f in range(TABLES)])[:, None, None].to(scores)
     left, right = left / 8, right / 8
-    own = torch.eye(n, dtype=torch.bool)
+    own = distance == 0
     found, labels = scores, scores.softmax(-1)
     for _ in rest[-1]:
         dependents = torch.einsum("bnd,dfhr->fbhnr", labels, left)
@@ -119,7 +120,7 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
     """The scores and the gradient of a weighted sum of them in all that they depend on."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     value = contestant.compute(*leaves)
-    weights = torch.linspace(-1.0, 1.0, value.numel()).view_as(value)
+    weights = torch.linspace(-1.0, 1.0, value.numel(), device=value.device).view_as(value)
     grads = torch.autograd.grad((value * weights).sum(), leaves, allow_unused=True)
     return (value.detach(), *(grad for grad in grads if grad is not None))
 

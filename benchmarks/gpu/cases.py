@@ -1,4 +1,4 @@
-"""The families of the CPU's tables, with cases for a GPU: those of that table, large ones, and one item alone."""
+"""The families of the CPU's tables, with their cases, which have one item alone, too, and large ones for a GPU."""
 
 from __future__ import annotations
 
@@ -29,40 +29,23 @@ def _states(states: int, rank: int) -> Case:
 
 _SIZE = (SENTENCES, WORDS)
 
+
+def _with(family: Family, *large: Case) -> Family:
+    """A family of the CPU's tables with its cases, and larger ones."""
+    return replace(family, cases=(*family.cases, *large))
+
+
 FAMILIES: tuple[Family, ...] = (
-    replace(
-        chain.FAMILY,
-        cases=tuple(
-            chain.case(*size)
-            for size in (
-                *((32, 128, 32), (256, 512, 64), (64, 512, 256), (8, 1000, 16), (1, 20, 10)),
-                *((8, 10_000, 8), (1, 100_000, 5)),  # which do not fill a device with a program for each item
-            )
-        ),
+    _with(
+        chain.FAMILY, chain.case(256, 512, 64), chain.case(64, 512, 256),
+        chain.case(8, 10_000, 8), chain.case(1, 100_000, 5),  # which a program for each item does not fill
     ),
-    replace(
-        segmentation.FAMILY,
-        cases=tuple(segmentation.case(*size) for size in ((8, 128, 8, 16), (32, 1024, 16, 24), (1, 20, 4, 10))),
-    ),
-    replace(
-        dependency.PROJECTIVE,
-        cases=tuple(dependency.case(*size, charts=2) for size in ((16, 40), (128, 50), (32, 120), (1, 20))),
-    ),
-    replace(
-        dependency.NON_PROJECTIVE,
-        cases=tuple(dependency.case(*size, charts=1) for size in ((32, 40), (256, 60), (1, 20))),
-    ),
-    replace(
-        constituency.FAMILY,
-        cases=tuple(
-            constituency.case(*size) for size in ((16, 40, 32), (64, 60, 64), (4, 100, 32), (1, 20, 10))
-        ),
-    ),
-    replace(
-        grammar.FAMILY,
-        cases=tuple(grammar.case(*size) for size in ((4, 30, 30, 60), (16, 40, 30, 60), (1, 20, 10, 20))),
-    ),
-    replace(ctc.FAMILY, cases=tuple(ctc.case(*size) for size in ((16, 200, 32), (128, 600, 128), (1, 20, 10)))),
+    _with(segmentation.FAMILY, segmentation.case(32, 1024, 16, 24)),
+    _with(dependency.PROJECTIVE, dependency.case(128, 50, charts=2), dependency.case(32, 120, charts=2)),
+    _with(dependency.NON_PROJECTIVE, dependency.case(256, 60, charts=1)),
+    _with(constituency.FAMILY, constituency.case(64, 60, 64)),
+    _with(grammar.FAMILY, grammar.case(16, 40, 30, 60)),
+    _with(ctc.FAMILY, ctc.case(128, 600, 128)),
     replace(
         hidden_markov.LOW_RANK,
         cases=(_states(8192, 256), _states(65_536, 512)),
@@ -71,11 +54,8 @@ FAMILIES: tuple[Family, ...] = (
             _hidden_markov("torch", partial(hidden_markov.torch_log_prob, size=_SIZE)),
         ),
     ),
-    *(
-        replace(family, cases=(mappings.case(4096, 32_000), mappings.case(4096, 128)))
-        for family in mappings.FAMILIES[:2]
-    ),
-)
+    *(_with(family, mappings.case(4096, 32_000)) for family in mappings.FAMILIES[:2]),
+)  # fmt: skip
 
 
 def on_device(case: Case, device: str) -> tuple[Tensor, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,16 @@ SLICE = 0.1
 SLOW = 0.5
 """Seconds from which a call is measured only once."""
 
+PATIENCE = 10.0
+"""Seconds for one measurement of a peer."""
+
+NO_TIME, TOO_LONG, NO_MEMORY = "no time left", f"over {PATIENCE:.0f} s", "out of memory"
+"""Why there is no time of an action that could have been measured."""
+
+
+class OutOfTimeError(Exception):
+    """The seconds for a measurement have passed."""
+
 
 class Budget:
     """What is left of some seconds; measurements that begin after them are left out.
@@ -30,17 +42,30 @@ class Budget:
         self._end = time.monotonic() + seconds
 
     @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(self._end - time.monotonic(), 0.0)
+
+    @property
     def is_spent(self) -> bool:
         """Whether nothing more should begin."""
-        return time.monotonic() >= self._end
+        return self.left == 0.0
+
+    def share(self, parts: int) -> Budget:
+        """Return the budget of the first of several parts: at most twice its share, so that no part takes all."""
+        return Budget(self.left * min(2 / (parts + 1), 1.0))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One action: median seconds with the wait for the device, and peak bytes besides its inputs."""
+    """One action: median seconds with the wait for the device, and peak bytes besides its inputs.
+
+    The first call, which may compile, has a time of its own.
+    """
 
     seconds: float
     bytes: int
+    first: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -53,25 +78,52 @@ class Work:
 
 def measured(action: Callable[[], Any]) -> Measured:
     """Time an action by its caller's clock, after a first call, which may compile."""
-    _once(action)
+    first = _once(action)
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     spent = [_once(action)]
     end = time.perf_counter() + (SLICE if spent[0] < SLOW else 0.0)
     while time.perf_counter() < end:
         spent.append(_once(action))
-    return Measured(statistics.median(spent), torch.cuda.max_memory_allocated() - before)
+    return Measured(statistics.median(spent), torch.cuda.max_memory_allocated() - before, first)
 
 
-def attempt(action: Callable[[], Any], budget: Budget) -> Measured | str:
-    """Time an action; the error that it ends in, or why it is left out, if it has no time."""
+def attempt(action: Callable[[], Any], budget: Budget, patience: float = float("inf")) -> Measured | str:
+    """Time an action for so many seconds at most; the error that it ends in, or why it is left out."""
     if budget.is_spent:
-        return "no time left"
+        return NO_TIME
     try:
-        return measured(action)
+        with _limit(min(budget.left, patience)):
+            return measured(action)
+    except OutOfTimeError:
+        return NO_TIME if budget.is_spent else TOO_LONG
     except Exception as error:
-        torch.cuda.empty_cache()
-        return "out of memory" if isinstance(error, torch.cuda.OutOfMemoryError) else type(error).__name__
+        return reason(error)
+
+
+def reason(error: Exception) -> str:
+    """Free the memory of what failed; return why it did in a word or two."""
+    torch.cuda.empty_cache()
+    return NO_MEMORY if isinstance(error, torch.cuda.OutOfMemoryError) else type(error).__name__
+
+
+@contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTimeError` within the context when so many seconds have passed, where there are such signals."""
+
+    def stop(*_: Any) -> None:
+        raise OutOfTimeError
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def work(action: Callable[[], Any]) -> Work:
@@ -85,18 +137,18 @@ def work(action: Callable[[], Any]) -> Work:
     return Work(len(kernels), sum(event.time_range.elapsed_us() for event in kernels) / 1e6)
 
 
-def bandwidth(size: int = 1 << 30) -> float:
+def bandwidth(device: str, size: int = 1 << 30) -> float:
     """Measure bytes a second, read plus written, of a copy on the device."""
-    source = torch.empty(size, dtype=torch.uint8, device="cuda")
+    source = torch.empty(size, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     return 2 * size / measured(lambda: target.copy_(source)).seconds
 
 
-def barriers(steps: int = 512, programs: int = 256) -> float:
+def barriers(device: str, steps: int = 512, programs: int = 256) -> float:
     """Measure the seconds of a kernel whose programs only pass barriers: a floor for chains of so many steps."""
     from benchmarks.gpu import floor  # needs Triton
 
-    cells = torch.zeros(programs, floor.CELLS, device="cuda")
+    cells = torch.zeros(programs, floor.CELLS, device=device)
     return work(lambda: floor.steps[(programs,)](cells, steps, floor.CELLS, num_warps=4)).seconds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from benchmarks import mappings
 from benchmarks.contest import Contestant, Family
-from benchmarks.gpu.clock import Budget, bandwidth, measured
+from benchmarks.gpu.clock import PATIENCE, Budget, Measured, attempt, bandwidth
 from benchmarks.report import duration
 
 HEADER = ("mapping", "", "forward", "of copies", "and gradient", "of copies")
@@ -24,35 +25,36 @@ BOTH = 5
 """The same with the gradient, which reads the value and a direction."""
 
 
-def times(contestant: Contestant, scores: Tensor) -> tuple[float, float]:
-    """Return the seconds of a call, and of a call with its gradient."""
+def times(contestant: Contestant, scores: Tensor, budget: Budget) -> tuple[Measured | str, Measured | str]:
+    """Return the time of a call, and of a call with its gradient; or why there is none."""
     leaf, direction = scores.clone().requires_grad_(), torch.randn_like(scores)
-    forward = measured(lambda: contestant.compute(scores))
-    both = measured(lambda: torch.autograd.grad(contestant.compute(leaf), leaf, direction))
-    return forward.seconds, both.seconds
+    patience = math.inf if contestant.name == "strukt" else PATIENCE
+    return (
+        attempt(lambda: contestant.compute(scores), budget, patience),
+        attempt(lambda: torch.autograd.grad(contestant.compute(leaf), leaf, direction), budget, patience),
+    )
 
 
-def of_family(family: Family, scores: Tensor, speed: float) -> Iterator[list[str]]:
+def of_family(family: Family, scores: Tensor, speed: float, budget: Budget) -> Iterator[list[str]]:
     """Yield a line for each contestant, with the share of the speed of copies that it reaches."""
     for contestant in family.contestants:
         line = [f"{family.name} {scores.shape[0]}x{scores.shape[1]}", contestant.name]
-        try:
-            for seconds, passes in zip(times(contestant, scores), (FORWARD, BOTH), strict=True):
-                line += [duration(seconds), f"{passes * scores.nbytes / seconds / speed:.0%}"]
-        except Exception as error:  # a peer may be absent, or run out of memory
-            torch.cuda.empty_cache()
-            line += [type(error).__name__, "", "", ""]
+        for spent, passes in zip(times(contestant, scores, budget), (FORWARD, BOTH), strict=True):
+            if isinstance(spent, str):
+                line += [spent, ""]
+            else:
+                line += [duration(spent.seconds), f"{passes * scores.nbytes / spent.seconds / speed:.0%}"]
         yield line
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
     """Yield a line for each mapping, size and contestant, under `HEADER`."""
-    speed = bandwidth()
+    speed = bandwidth(device)
     for family in mappings.FAMILIES[:3]:
         for size in SIZES:
             if budget.is_spent:
                 return
             generator = torch.Generator(device).manual_seed(0)
-            for line in of_family(family, torch.randn(size, generator=generator, device=device), speed):
+            for line in of_family(family, torch.randn(size, generator=generator, device=device), speed, budget):
                 told(line)
                 yield line

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks import chain, constituency, ctc, dependency, segmentation
+from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
 from benchmarks.contest import Case
 from benchmarks.gpu.cases import on_device
 from benchmarks.gpu.clock import Budget, Measured, attempt
 from benchmarks.report import duration
-from benchmarks.structures import of_targets
+from benchmarks.structures import items, of_targets, subsets
 from strukt import distributions
 
 
@@ -41,17 +41,20 @@ CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("NonProjectiveTree", distributions.NonProjectiveTree, dependency.case(32, 40, charts=1)),
     ("SpanTree", distributions.SpanTree, constituency.case(16, 40, 32)),
     ("CTC", of_targets, ctc.case(16, 200, 32)),
+    ("PCFG", grammar.distribution, grammar.case(16, 40, 30, 60)),
+    ("KSubset", subsets, items(32, 100)),
 )
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
     """A row of cells for each structure."""
-    for name, build, case in CASES:
+    for place, (name, build, case) in enumerate(CASES):
         inputs = tuple(value.requires_grad_() for value in on_device(case, device))
-        one = attempt(_gradient(build, inputs, lambda d: d.log_partition), budget)
+        part = budget.share(len(CASES) - place)
+        one = attempt(_gradient(build, inputs, lambda d: d.log_partition), part)
         row = [name, case.name, one if isinstance(one, str) else duration(one.seconds)]
         for _, operator in OPERATORS:
-            spent = attempt(_gradient(build, inputs, operator), budget)
+            spent = attempt(_gradient(build, inputs, operator), part)
             both = isinstance(spent, Measured) and isinstance(one, Measured)
             row.append(f"{spent.seconds / one.seconds:.1f}" if both else str(spent))  # type: ignore[union-attr]
         told(row)

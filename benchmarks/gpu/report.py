@@ -7,9 +7,9 @@ from datetime import date
 
 import torch
 
-from benchmarks.gpu import mappings, operators, share, steps
+from benchmarks.gpu import compiled, mappings, mean_field, operators, share, steps
 from benchmarks.gpu.cases import FAMILIES
-from benchmarks.gpu.clock import Budget, bandwidth, barriers
+from benchmarks.gpu.clock import Budget, bandwidth, barriers, reason
 from benchmarks.page import publish, require_section
 from benchmarks.report import duration, label, table
 
@@ -26,6 +26,14 @@ TABLES: dict[str, tuple[str, Sequence[str], Lines]] = {
     ),
     "mappings": ("Mappings, and the share of the speed of copies:", mappings.HEADER, mappings.lines),
     "share": ("A training step of 2,500 words in bfloat16:", share.HEADER, share.lines),
+    "mean-field": (
+        "Mean-field attention with its gradient in bfloat16, beside a Transformer of its sizes:",
+        mean_field.HEADER, mean_field.lines,
+    ),
+    "compiled": (
+        "The log-partition of one item with its gradient, beside the reference under `torch.compile`:",
+        compiled.HEADER, compiled.lines,
+    ),
 }  # fmt: skip
 """Further tables by name: a sentence about each, its header, and the function that yields its rows."""
 
@@ -43,7 +51,7 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def report(names: Sequence[str], seconds: float, output: str | None) -> None:
-    """Measure, print, and replace the section of a page if there is one.
+    """Measure, print, and replace the section of a page if there is one; also if the command is interrupted.
 
     Args:
         names: As `chosen` takes them.
@@ -59,27 +67,47 @@ def report(names: Sequence[str], seconds: float, output: str | None) -> None:
     if not torch.cuda.is_available():
         raise RuntimeError("PyTorch sees no GPU; run `strukt doctor` for the reason")
     require_section(SECTION, output)
-    publish("\n\n".join(parts(wanted, Budget(seconds))), SECTION, output)
+    text = ""
+    try:
+        for page in pages(wanted, Budget(seconds), "cuda"):
+            text = page
+    finally:
+        if text:
+            publish(text, SECTION, output)
 
 
-def parts(wanted: Sequence[str], budget: Budget) -> Iterator[str]:
-    """The paragraphs and tables of these families and tables, as they are measured."""
-    speed, floor = bandwidth(), _floor()
-    yield (
+def pages(wanted: Sequence[str], budget: Budget, device: str) -> Iterator[str]:
+    """The section of these families and tables, as it is after each row."""
+    speed, floor = bandwidth(device), _floor(device)
+    page = (
         f"Measured on {date.today().isoformat()}: {torch.cuda.get_device_name()}, torch {torch.__version__}, "
         f"{label('strukt')}. A copy on the device moves {speed / 1e12:.2f} TB/s, read plus written; {floor}."
     )
+    yield page
     families = [family for family in FAMILIES if family.name in wanted]
-    rows = [row for family in families for row in steps.lines(family, "cuda", budget, speed, steps.told)]
-    if rows:
-        yield table(steps.HEADER, rows)
-    for title, header, lines in (TABLES[name] for name in wanted if name in TABLES):
-        if not budget.is_spent:
-            yield f"{title}\n\n{table(header, lines('cuda', budget, steps.told))}"
+    tables = [TABLES[name] for name in wanted if name in TABLES]
+    cases: dict[str, list[str]] = {}
+    whole = page
+    for place, family in enumerate(families):
+        part = budget.share(len(families) - place + len(tables))
+        for row in steps.lines(family, device, part, speed, steps.told):
+            cases[row[0]] = row
+            whole = f"{page}\n\n{table(steps.HEADER, cases.values())}"
+            yield whole
+    for place, (title, header, lines) in enumerate(tables):
+        page, rows = f"{whole}\n\n{title}", list[list[str]]()
+        try:
+            for row in lines(device, budget.share(len(tables) - place), steps.told):
+                rows.append(row)
+                whole = f"{page}\n\n{table(header, rows)}"
+                yield whole
+        except Exception as error:  # one table that fails is no reason to measure nothing else
+            whole = f"{whole if rows else page}\n\n(ended by {reason(error)})"
+            yield whole
 
 
-def _floor() -> str:
+def _floor(device: str) -> str:
     try:
-        return f"a kernel that only passes 512 barriers takes {duration(barriers())}"
+        return f"a kernel that only passes 512 barriers takes {duration(barriers(device))}"
     except Exception as error:  # Triton may be absent, or broken in many ways
         return f"barriers could not be timed ({type(error).__name__})"

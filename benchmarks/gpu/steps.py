@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,7 +13,17 @@ from torch import Tensor
 from benchmarks import contest
 from benchmarks.contest import Case, Contestant, Family, Operation
 from benchmarks.gpu.cases import on_device
-from benchmarks.gpu.clock import Budget, Measured, attempt, work
+from benchmarks.gpu.clock import (
+    NO_MEMORY,
+    NO_TIME,
+    PATIENCE,
+    TOO_LONG,
+    Budget,
+    Measured,
+    attempt,
+    reason,
+    work,
+)
 from benchmarks.report import duration
 
 HEADER = (
@@ -39,37 +50,92 @@ def contestants(family: Family, inputs: Sequence[Tensor]) -> list[Contestant]:
     ]
 
 
+class Own(NamedTuple):
+    """The times of strukt in one case, or the reasons why there are none, and the last cells of its row."""
+
+    times: Sequence[Measured | str]
+    more: Sequence[str]
+
+
 def lines(
     family: Family, device: str, budget: Budget, bandwidth: float, told: Callable[[list[str]], None]
 ) -> Iterator[list[str]]:
-    """A row of cells for each case; ``told`` gets each as soon as it is measured."""
+    """A row of cells for each case, and then the same with those of peers, for which time may be missing.
+
+    ``told`` gets each as soon as it is measured. A case that cannot be measured has the reason in its row.
+    """
+    known: list[tuple[Case, Own]] = []
     for case in family.cases:
-        if budget.is_spent:
-            return
-        row = line(family, case, device, budget, bandwidth)
-        told(row)
-        yield row
+        own = _result(alone, family, case, device, budget, bandwidth)
+        known += [] if isinstance(own, str) else [(case, own)]
+        row = [own] if isinstance(own, str) else cells(own, [[] for _ in own.times])
+        yield _row(family, case, row, told)
+    for case, own in known:
+        peers = _result(of_peers, family, case, device, budget)
+        found = [[("peers", peers)]] * len(own.times) if isinstance(peers, str) else peers
+        yield _row(family, case, cells(own, found), told)
 
 
-def line(family: Family, case: Case, device: str, budget: Budget, bandwidth: float) -> list[str]:
-    """The cells of one case, as `HEADER` names them."""
+def _result(
+    function: Callable[..., Any], family: Family, case: Case, device: str, budget: Budget, *rest: Any
+) -> Any:
+    """Call a function; return its result, or why there is none."""
+    if budget.is_spent:
+        return NO_TIME
+    try:
+        return function(family, case, device, budget, *rest)
+    except Exception as error:
+        return reason(error)
+
+
+def _row(family: Family, case: Case, some: list[str], told: Callable[[list[str]], None]) -> list[str]:
+    row = [f"{family.name} {case.name}", *some]
+    row += [""] * (len(HEADER) - len(row))
+    told(row)
+    return row
+
+
+def alone(family: Family, case: Case, device: str, budget: Budget, bandwidth: float) -> Own:
+    """The times of strukt, its memory and what the device does."""
     inputs = on_device(case, device)
-    everyone, (operation, *modes) = contestants(family, inputs), operations(family)
-    (_, step), *peers = [(each.name, attempt(_action(operation, each, inputs), budget)) for each in everyone]
-    cells = [f"{family.name} {case.name}", *beside(step, peers, others=True)]
-    for mode in modes:
-        (_, own), *peers = [(each.name, attempt(_action(mode, each, inputs), budget)) for each in everyone]
-        cells += beside(own, peers, others=False)
-    if not modes:
-        cells += ["", "", ""]
+    contestant, (operation, *modes) = contestants(family, inputs)[0], operations(family)
+    step, *others = (attempt(_action(each, contestant, inputs), budget) for each in (operation, *modes))
     if isinstance(step, str):
-        return [*cells, "", "", "", ""]
-    done = work(_action(operation, everyone[0], inputs))
-    moved = 2 * sum(value.numel() * value.element_size() for value in inputs)  # scores are read, gradients written
+        return Own([step, *others], [])
+    memory = f"{step.bytes / 2**20:.0f}"
+    return Own([step, *others], [memory, *_on_the_device(operation, contestant, inputs, bandwidth)])
+
+
+def of_peers(family: Family, case: Case, device: str, budget: Budget) -> list[list[Result]]:
+    """The times of all peers for each operation; each has only so much time."""
+    inputs = on_device(case, device)
+    peers = contestants(family, inputs)[1:]
     return [
-        *cells, f"{step.bytes / 2**20:.0f}", str(done.launches), duration(done.seconds),
-        f"{100 * moved / bandwidth / done.seconds:.0f} %",
-    ]  # fmt: skip
+        [(peer.name, attempt(_action(operation, peer, inputs), budget, PATIENCE)) for peer in peers]
+        for operation in operations(family)
+    ]
+
+
+def cells(own: Own, peers: Sequence[Sequence[Result]]) -> list[str]:
+    """The cells of one case, as `HEADER` names them after its first, but those at the end that are empty."""
+    (step, *modes), (first, *rest) = own.times, peers
+    row = beside(step, first, others=True)
+    for mode, found in zip(modes, rest, strict=True):
+        row += beside(mode, found, others=False)
+    return [*row, *([] if modes else ["", "", ""]), *own.more]
+
+
+def _on_the_device(
+    operation: Operation, contestant: Contestant, inputs: tuple[Tensor, ...], bandwidth: float
+) -> list[str]:
+    """Launches, their time, and the share of the roofline; nothing if the profiler does not work here."""
+    try:
+        done = work(_action(operation, contestant, inputs))
+    except Exception as error:
+        return [reason(error)]
+    moved = 2 * sum(value.numel() * value.element_size() for value in inputs)  # scores are read, gradients written
+    share = f"{100 * moved / bandwidth / done.seconds:.0f} %" if done.seconds else ""
+    return [str(done.launches), duration(done.seconds) if done.seconds else "", share]
 
 
 def beside(own: Measured | str, peers: Sequence[Result], others: bool) -> list[str]:
@@ -83,7 +149,7 @@ def beside(own: Measured | str, peers: Sequence[Result], others: bool) -> list[s
     return [mine, best, times, *([", ".join(rest)] if others else [])]
 
 
-_SAID = {"out of memory", "no time left"}
+_SAID = {NO_MEMORY, NO_TIME, TOO_LONG}
 """Reasons that are shown; all others mean that a library is not installed, or lacks this."""
 
 
