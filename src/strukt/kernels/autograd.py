@@ -106,8 +106,8 @@ def over_batch(
 
     A mapped axis of size 0 gets an entry of zeros, since only a result has the shape of results.
     """
-    wanted = info.batch_size
-    size = max(wanted, 1)
+    items = info.batch_size
+    size = max(items, 1)
 
     def join(value: Any, axis: int | None) -> Any:
         if not isinstance(value, Tensor):
@@ -118,7 +118,7 @@ def over_batch(
         return value.reshape(size * value.shape[1], *value.shape[2:]).contiguous()
 
     def split(value: Tensor) -> Tensor:
-        return value.reshape(size, value.shape[0] // size, *value.shape[1:])[:wanted]
+        return value.reshape(size, value.shape[0] // size, *value.shape[1:])[:items]
 
     result = call(function, *(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
     if isinstance(result, Tensor):

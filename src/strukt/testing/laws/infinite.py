@@ -18,7 +18,7 @@ from strukt.testing.operators import random_arguments, rival
 from strukt.testing.patterns import fill, leave_none, leave_one
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
-LOST = 1
+INFINITE = 1
 NEIGHBOURS = [0, 2]
 
 LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -40,7 +40,7 @@ def infinite_divergence_has_zero_derivatives(subject: Subject) -> None:
     q = rival(p)
     others = [_in_one_item(q, leave_one(q))]
     if INFEASIBLE_ITEMS not in subject.lacks:
-        others.append(leave_none(q, (LOST,)))
+        others.append(leave_none(q, (INFINITE,)))
     for other in others:
         for name, divergence in DIVERGENCES.items():
             _check(name, lambda p, q, of=divergence: of(p.distribution(), q.distribution()), (p, q), (p, other))
@@ -52,12 +52,12 @@ def infinite_log_prob_has_zero_derivatives(subject: Subject) -> None:
     case = _case(subject)
     arguments = random_arguments(case)
     used, *others = (torch.zeros_like(score, dtype=torch.bool) for score in case.scores)
-    used[LOST] = arguments.required[LOST]
-    lost = fill(case, [used, *others], -torch.inf)
+    used[INFINITE] = arguments.required[INFINITE]
+    infinite = fill(case, [used, *others], -torch.inf)
     event, known = arguments.event, torch.ones_like(arguments.known)
     if used.any():
-        _check("log_prob", lambda p: p.distribution().log_prob(event), (case,), (lost,))
-        _check("partial_log_prob", lambda p: p.distribution().partial_log_prob(event, known), (case,), (lost,))
+        _check("log_prob", lambda p: p.distribution().log_prob(event), (case,), (infinite,))
+        _check("partial_log_prob", lambda p: p.distribution().partial_log_prob(event, known), (case,), (infinite,))
 
 
 def _case(subject: Subject) -> Case:
@@ -65,27 +65,27 @@ def _case(subject: Subject) -> Case:
 
 
 def _in_one_item(case: Case, changed: Case) -> Case:
-    """Return the case with the main scores of another one in the item that is lost."""
+    """Return the case with the main scores of another one in the item that becomes infinite."""
     main, *others = case.scores
     main = main.clone()
-    main[LOST] = changed.scores[0][LOST]
+    main[INFINITE] = changed.scores[0][INFINITE]
     return case.with_scores([main, *others])
 
 
 def _check(
-    name: str, operator: Callable[..., Tensor], clean: tuple[Case, ...], lost: tuple[Case, ...]
+    name: str, operator: Callable[..., Tensor], clean: tuple[Case, ...], infinite: tuple[Case, ...]
 ) -> None:
     """Check values and derivatives with an infinite item against those of the same batch without it."""
-    clean, lost = tuple(case.leaves() for case in clean), tuple(case.leaves() for case in lost)
-    value, expected = operator(*lost), operator(*clean)
-    demand(value[LOST].isinf(), lost[0], f"{name} is infinite in an item that the scores forbid")
+    clean, infinite = tuple(case.leaves() for case in clean), tuple(case.leaves() for case in infinite)
+    value, expected = operator(*infinite), operator(*clean)
+    demand(value[INFINITE].isinf(), infinite[0], f"{name} is infinite in an item that the scores forbid")
     demand(
-        torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS]), lost[0], f"{name} of its neighbours is right"
+        torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS]), infinite[0], f"{name} of its neighbours is right"
     )
     right = derivatives(expected[NEIGHBOURS].sum(), _scores(clean))
     for title, loss in LOSSES.items():
-        actual = derivatives(loss(value), _scores(lost))
-        derivatives_agree(lost[0], f"{name} with an infinite item, in {title}", actual, right)
+        actual = derivatives(loss(value), _scores(infinite))
+        derivatives_agree(infinite[0], f"{name} with an infinite item, in {title}", actual, right)
 
 
 def _scores(cases: tuple[Case, ...]) -> list[Tensor]:
