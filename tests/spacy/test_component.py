@@ -89,6 +89,7 @@ def test_tags_trees_and_entities_of_a_pipeline(pipeline):
         assert [tuple(span) for span in described(doc)[1]["all"]] == expected.entities
         assert {"animal", "agent"} >= {entity.label_ for entity in doc.ents} != set()
         assert len(doc._.strukt["all"]["probabilities"]) == len(doc)
+        assert len(doc._.strukt["all"]["span_probabilities"]) == len(doc.spans["all"]) > 0
     assert not list(nlp(" \n").ents)
 
 
@@ -227,6 +228,21 @@ def test_probabilities_are_those_of_the_model(pipeline):
     marginals = KINDS["tagger"]().distribution(sentences(doc)).marginals[0].amax(-1)
     assert doc._.strukt["tagger"]["probabilities"] == pytest.approx(marginals.tolist(), abs=1e-4)
     assert len(doc._.strukt["ner"]["span_probabilities"]) == len(doc.spans["ner"])
+
+
+def test_tags_arcs_and_entities_of_a_pipeline_have_probabilities(pipeline):
+    doc = pipeline("all", probabilities=True)("the cat sees a dog")
+    model, found = KINDS["all"](), doc._.strukt["all"]
+    [alone] = model.batched(
+        sentences(doc),
+        lambda batch: [
+            [part.predict_batch(model.batches(batch)[name], True)[0] for name, part in model.parts.items()]
+        ],
+    )
+    tags, arcs, entities = alone
+    assert found["tag_probabilities"] == [float(note) for note in tags.notes["p"]]
+    assert found["probabilities"] == [float(note) for note in arcs.notes["p"]]
+    assert found["span_probabilities"] == [bracket.probability for bracket in entities.brackets] != []
 
 
 def test_nothing_more_is_said_unless_asked_for(pipeline):

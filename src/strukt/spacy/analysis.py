@@ -41,6 +41,7 @@ class Analysis:
         spans: First word (from 0), word after the last, and label of each span; outer spans before inner spans.
         bracketed: The constituency tree in brackets, in one line.
         word_probabilities: The probability of each word's tag, or of the arc from its head.
+        tag_probabilities: The probability of each word's tag, if `word_probabilities` are those of arcs.
         relation_probabilities: The probability of each word's relation, given its head.
         span_probabilities: The probability of each span.
     """
@@ -51,6 +52,7 @@ class Analysis:
     spans: Sequence[tuple[int, int, str]] | None = None
     bracketed: str | None = None
     word_probabilities: Sequence[float] | None = None
+    tag_probabilities: Sequence[float] | None = None
     relation_probabilities: Sequence[float] | None = None
     span_probabilities: Sequence[float] | None = None
 
@@ -148,9 +150,14 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
 
 
 def _joint(analyses: Iterable[Analysis]) -> Analysis:
-    """Merge the analyses of a pipeline's components; later components replace values of earlier ones."""
+    """Merge the analyses of a pipeline's components; later components replace values of earlier ones.
+
+    Only the probabilities of tags are kept beside those of arcs.
+    """
     known: dict[str, Any] = {}
     for analysis in analyses:
+        if "tags" in known and analysis.heads is not None:
+            known["tag_probabilities"] = known["word_probabilities"]
         known |= {name: value for name, value in vars(analysis).items() if value is not None}
     return Analysis(**known)
 

@@ -56,14 +56,16 @@ class SentencePrediction(NamedTuple):
         """Return the probabilities of tags, arcs and spans of the best structure; without a request, empty lists.
 
         Returns:
-            ``probabilities`` and ``label_probabilities`` of each token, None for white space, and
-            ``span_probabilities`` of each span.
+            ``probabilities``, ``label_probabilities`` and ``tag_probabilities`` of each token, None for white
+            space, and ``span_probabilities`` of each span.
         """
         analysis, result = self.analysis, {}
         if analysis.word_probabilities is not None:
             result["probabilities"] = self.tokens.of_tokens(analysis.word_probabilities, None)
         if analysis.relation_probabilities is not None:
             result["label_probabilities"] = self.tokens.of_tokens(analysis.relation_probabilities, None)
+        if analysis.tag_probabilities is not None:
+            result["tag_probabilities"] = self.tokens.of_tokens(analysis.tag_probabilities, None)
         if analysis.span_probabilities is not None:
             result["span_probabilities"] = list(analysis.span_probabilities)
         return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strukt.data.conllu import entity_notes
 from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.prediction import DIGITS
@@ -13,13 +14,16 @@ class EntityPrediction(SpanPrediction):
     """The predicted entities of a sentence, which may be nested."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the sentence with the predicted entities, and their probabilities if known."""
+        """Return the sentence with the predicted entities, and their probabilities if known.
+
+        CoNLL-U has no place for the probabilities of entities; they are left out there.
+        """
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [
             round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
         ]
-        probabilities = {"probabilities": known} if known else {}
-        return sentence.annotated(entities=entities, **probabilities)
+        written = known and not isinstance(sentence, entity_notes.Sentence)
+        return sentence.annotated(entities=entities, **({"probabilities": known} if written else {}))
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
         """Draw the entities as brackets over the words."""

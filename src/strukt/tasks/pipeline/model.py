@@ -96,12 +96,11 @@ class Pipeline(SentenceModel):
         """Return the best tags, trees and entities.
 
         With `probabilities`, words have the notes `p` and `p_label` for arcs, as from `Parser`, and `p_tag` for
-        tags.
+        tags. Entities have probabilities in pictures and in spaCy.
         """
         batches, predictions = self.batches(batch), dict[str, Sequence[Prediction]]()
         for name, model in self._models().items():
-            noted = probabilities and name != "ner"  # CoNLL-U has no place for probabilities of entities
-            predictions[name] = model.predict_batch(batches[name], noted)
+            predictions[name] = model.predict_batch(batches[name], probabilities)
         if "tag" in predictions:
             predictions["tag"] = [_renamed(cast(WordPrediction, each)) for each in predictions["tag"]]
         return [
