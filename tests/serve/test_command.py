@@ -17,7 +17,7 @@ from tests.serve.models import TEXT
 from tests.serve.server import ask, wait_until_ready
 
 from strukt.cli.main import main
-from strukt.cli.serve import _listening
+from strukt.cli.serve import _listening, _names
 from strukt.train import saved_model
 
 
@@ -90,6 +90,14 @@ def test_answers_do_not_wait_for_acknowledgements():
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_models_have_the_names_of_their_links(tmp_path, monkeypatch):
+    """As in a release, where `parser` is a link to the newest of several folders."""
+    (tmp_path / "releases" / "7").mkdir(parents=True)
+    (tmp_path / "parser").symlink_to(tmp_path / "releases" / "7")
+    monkeypatch.chdir(tmp_path / "releases")
+    assert list(_names(["../parser", "7/", "."])) == ["parser", "7", "releases"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import logging
+import os
 import socket
 from pathlib import Path
 
@@ -83,10 +84,10 @@ def _freeze_garbage_collection() -> None:
 
 
 def _names(folders: list[str]) -> dict[str, str]:
-    """Return the folder of each model by the name of the model: the last part of its path."""
+    """Return the folder of each model by its name: the last part of its path, even if that is a link."""
     names: dict[str, str] = {}
     for folder in folders:
-        name = printable(Path(folder).resolve().name)
+        name = printable(Path(os.path.abspath(folder)).name)
         if name in names:
             raise console.UsageError(
                 f"{names[name]} and {folder} are both named {name}; give folders with different names"
