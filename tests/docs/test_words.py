@@ -61,28 +61,6 @@ OTHERS_NAMES = {
 }  # fmt: skip
 """Names with such words that are public, or those of a base class elsewhere."""
 
-NOT_YET_RENAMED = {
-    "kernels/engine/entropy.py",
-    "kernels/engine/gpu/backend.py",
-    "kernels/engine/gpu/best.py",
-    "kernels/engine/gpu/growth.py",
-    "kernels/engine/gpu/inside_outside.py",
-    "kernels/engine/gpu/kbest.py",
-    "kernels/engine/gpu/numbers.py",
-    "kernels/engine/gpu/run.py",
-    "kernels/engine/gpu/structures.py",
-    "structures/ctc/gpu.py",
-    "structures/k_subset/cpu_entropy.py",
-    "structures/k_subset/gpu.py",
-    "structures/non_projective_tree/cpu_entropy.py",
-    "structures/pcfg/cpu.py",
-    "structures/pcfg/cpu_charts.py",
-    "structures/pcfg/cpu_entropy.py",
-    "structures/pcfg/gpu_derivative.py",
-    "structures/pcfg/gpu_entropy.py",
-}
-"""Files whose names are still vague; to be emptied."""
-
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NO_PROSE = re.compile(r"^( {4}(?![-*])|\||#|--8<--).*$|<!--.*?-->", re.MULTILINE)
 PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
@@ -197,10 +175,9 @@ def test_words_of_docstrings(package, words):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_say_what_they_hold(package):
     for path in sorted((SOURCES / package).rglob("*.py")):
-        if path.relative_to(SOURCES).as_posix() not in NOT_YET_RENAMED:
-            names = set(names_bound(ast.parse(text_of(path)))) - OTHERS_NAMES
-            vague = {name for name in names if VAGUE & set(name.rpartition(".")[2].lower().split("_"))}
-            assert vague == set(), name_of(path)
+        names = set(names_bound(ast.parse(text_of(path)))) - OTHERS_NAMES
+        vague = {name for name in names if VAGUE & set(name.rpartition(".")[2].lower().split("_"))}
+        assert vague == set(), name_of(path)
 
 
 CODE = """

@@ -90,10 +90,10 @@ TREES = [
                     ("moving += changes[mirror]", "moving += 0.0"),
                 ],
                 "kernels/engine/entropy": [
-                    ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
-                    ("(found[k] - mean)", "found[k]"),
+                    ("surprises[dominant] = -np.log1p(-rest)", "surprises[dominant] = 0.0"),
+                    ("(surprises[k] - mean)", "surprises[k]"),
                     ("log = logs[out] - weight_logs[whole]", "log = logs[out]"),
-                    ("if room[k] > 0.0:  #", "if True:  #"),
+                    ("if workspace[k] > 0.0:  #", "if True:  #"),
                 ],
                 "kernels/engine/max_inside_outside": [
                     ("rest += weight_scores[whole]", "rest += 0.0"),

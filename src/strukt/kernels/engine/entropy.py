@@ -18,39 +18,40 @@ from strukt.kernels.jit import inner, kept_apart
 @inner
 def _surprises(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, logs: Array, weight_logs: Array,
-    out: int, whole: int, left: int, right: int, each: int, count: int, room: Array, powers: Array, found: Array,
+    out: int, whole: int, left: int, right: int, each: int, count: int, workspace: Array, powers: Array,
+    surprises: Array,
 ) -> None:  # fmt: skip
-    """Write the surprise -log of the share of each term of a row, ``found (count,)``; +inf for a term of 0.
+    """Write the surprise -log of the share of each term of a row, ``surprises (count,)``; +inf for a term of 0.
 
-    ``logs (cells,)`` and ``weight_logs (weights,)`` are logarithms; ``room (count,)`` gets the shares.
+    ``logs (cells,)`` and ``weight_logs (weights,)`` are logarithms; ``workspace (count,)`` gets the shares.
     """
-    shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+    shares(value, exponent, weight, power, out, whole, left, right, each, count, workspace, powers)
     log = logs[out] - weight_logs[whole] if whole >= 0 and logs[out] > -np.inf else logs[out]
-    found[:count] = 0.0
-    add_factors(left, right, each, count, logs, weight_logs, found)
+    surprises[:count] = 0.0
+    add_factors(left, right, each, count, logs, weight_logs, surprises)
     dominant, rest = -1, 0.0
     for k in range(count):
-        found[k] = max(log - found[k], 0.0) if found[k] > -np.inf else np.inf
-        if room[k] > 0.75:  # not 0.5, which two of them can exceed by rounding
+        surprises[k] = max(log - surprises[k], 0.0) if surprises[k] > -np.inf else np.inf
+        if workspace[k] > 0.75:  # not 0.5, which two of them can exceed by rounding
             dominant = k
         else:
-            rest += room[k]
+            rest += workspace[k]
     if dominant >= 0:
-        found[dominant] = -np.log1p(-rest)
+        surprises[dominant] = -np.log1p(-rest)
 
 
 @inner
 def surprise(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
-    room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, expected: Array,
+    workspace: Array, powers: Array, surprises: Array, same: bool, inner_surprise: Array, expected: Array,
 ) -> None:  # fmt: skip
     """Write the expected surprise of the choices at and below each cell, ``expected (cells,)``.
 
     Choices are made with the shares of ``value``, and their surprise is minus the log of their shares of
     ``other_value``.
-    ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and
-    ``found (terms,)`` are workspace; ``same`` is True if the other numbers are these;
+    ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``workspace``, ``powers`` and
+    ``surprises (terms,)`` are overwritten; ``same`` is True if the other numbers are these;
     ``inner_surprise (weights,)`` is the surprise within each weight (`features.surprises`).
     """
     kept_apart()
@@ -63,15 +64,15 @@ def surprise(
         else:
             _surprises(
                 other_value, other_exponent, other_weight, other_power, logs, weight_logs, out, whole, left,
-                right, each, count, room, powers, found,
+                right, each, count, workspace, powers, surprises,
             )  # fmt: skip
             if not same:
-                shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-            add_factors(left, right, each, count, expected, inner_surprise, found)
+                shares(value, exponent, weight, power, out, whole, left, right, each, count, workspace, powers)
+            add_factors(left, right, each, count, expected, inner_surprise, surprises)
             mean = 0.0
             for k in range(count):
-                if room[k] > 0.0:  # terms of share 0 may have infinite surprise
-                    mean += room[k] * found[k]
+                if workspace[k] > 0.0:  # terms of share 0 may have infinite surprise
+                    mean += workspace[k] * surprises[k]
         if whole >= 0:
             mean += inner_surprise[whole]
         expected[out] = mean if value[out] > 0.0 else 0.0
@@ -82,8 +83,8 @@ def surprise(
 def surprise_change(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
-    room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, mass: Array, expected: Array,
-    changes: Array, parts: Array,
+    workspace: Array, powers: Array, surprises: Array, same: bool, inner_surprise: Array, mass: Array,
+    expected: Array, changes: Array, parts: Array,
 ) -> None:  # fmt: skip
     """Write the gradient of the expected surprise with respect to the scores of the choices, ``parts (weights,)``.
 
@@ -107,12 +108,12 @@ def surprise_change(
             continue
         _surprises(
             other_value, other_exponent, other_weight, other_power, logs, weight_logs, out, whole, left, right,
-            each, count, room, powers, found,
+            each, count, workspace, powers, surprises,
         )  # fmt: skip
         if not same:
-            shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-        add_factors(left, right, each, count, expected, inner_surprise, found)
+            shares(value, exponent, weight, power, out, whole, left, right, each, count, workspace, powers)
+        add_factors(left, right, each, count, expected, inner_surprise, surprises)
         mean = expected[out] - inner_surprise[whole] if whole >= 0 else expected[out]
         for k in range(count):
-            room[k] = room[k] * (moving + total * (found[k] - mean)) if room[k] > 0.0 else 0.0
-        share_out(left, right, each, count, room, changes, parts)
+            workspace[k] = workspace[k] * (moving + total * (surprises[k] - mean)) if workspace[k] > 0.0 else 0.0
+        share_out(left, right, each, count, workspace, changes, parts)

@@ -43,7 +43,7 @@ class States(Gpu):
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
         return (1,)
 
-    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         return forward.row_of_states(scores[0], options[0], forward.skips_to(options[0]))
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:

@@ -46,9 +46,9 @@ def surprise(
     growth, *_ = _surprise(mine, theirs, constants, None)
     items = growth.isinf().nonzero().squeeze(-1)
     if len(items):  # perhaps a surprise too large for shares in double precision
-        given = [value[items] for value in constants]
+        inputs = [value[items] for value in constants]
         with torch.no_grad():
-            exact = REFERENCE.cross_entropy(_of(items, mine), _of(items, theirs), *given)
+            exact = REFERENCE.cross_entropy(_of(items, mine), _of(items, theirs), *inputs)
         growth[items] = exact.double()
     return growth.to(scores.dtype)
 
@@ -62,11 +62,11 @@ def surprise_gradient(
     items = growth.isinf().nonzero().squeeze(-1)
     if len(items):
 
-        def number(*given: Tensor) -> Tensor:
-            return REFERENCE.cross_entropy(given[:2], _of(items, theirs), *given[2:])
+        def number(*inputs: Tensor) -> Tensor:
+            return REFERENCE.cross_entropy(inputs[:2], _of(items, theirs), *inputs[2:])
 
-        given = [value[items] for value in constants]
-        ((taken[items], left[items]),) = pull_backs(number, _of(items, mine), given, [factors[items]])
+        inputs = [value[items] for value in constants]
+        ((taken[items], left[items]),) = pull_backs(number, _of(items, mine), inputs, [factors[items]])
     return taken, group_sums(left, len(omitted))
 
 
@@ -97,10 +97,10 @@ def _surprise(
     """
     growth, taken, left = zeros(constants[0], torch.float64), zeros(scores[0]), zeros(scores[0])
     weights = growth if factors is None else factors.double()
-    given = [value.detach().contiguous().numpy() for value in (*(others or scores), weights)]
+    inputs = [value.detach().contiguous().numpy() for value in (*(others or scores), weights)]
     options = (others is None, factors is not None)
     results = (growth.numpy(), taken.numpy(), left.numpy())
-    run(_surprises, *(*scores, *constants), *given, *options, *results)
+    run(_surprises, *(*scores, *constants), *inputs, *options, *results)
     return growth, taken, left
 
 

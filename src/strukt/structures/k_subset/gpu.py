@@ -42,7 +42,7 @@ class Subsets(Gpu):
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
         return (1,)
 
-    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         lengths, low, high = options
         taken, omitted = clean(scores[0], scores[1], lengths)
         sizes = torch.arange(taken.shape[1] + 1, device=taken.device)

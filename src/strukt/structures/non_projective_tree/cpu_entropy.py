@@ -33,7 +33,7 @@ from strukt.structures.non_projective_tree.chu_liu_edmonds import best_tree, mak
 from strukt.structures.non_projective_tree.cpu_marginals import marginals
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, total_of
 
-MOST_LOST = 460.0
+MOST_UNDERFLOWED = 460.0
 """The log of the share of a total that plain numbers may lose to underflow: 1e-308 of it becomes 1e-108."""
 
 LEAST_SURPRISE = 1e-80
@@ -42,9 +42,9 @@ LEAST_SURPRISE = 1e-80
 
 @kernel
 def surprises(
-    arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, found: Array, start: int, step: int
+    arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, result: Array, start: int, step: int
 ) -> None:
-    """Write -E[log q], q of the other scores, which may be the same: ``found (batch,)``.
+    """Write -E[log q], q of the other scores, which may be the same: ``result (batch,)``.
 
     The other arrays are ``arcs`` and ``others (batch, n, n + 1)``, and ``lengths (batch,)``.
     """
@@ -53,7 +53,7 @@ def surprises(
         if n > 0:
             mine, other = arcs[b, :n, : n + 1], others[b, :n, : n + 1]
             mass, costs = np.zeros((n, n + 1)), np.zeros((n, n + 1))
-            found[b] = _surprise(mine, other, same, single_root, costs, mass, None)
+            result[b] = _surprise(mine, other, same, single_root, costs, mass, None)
 
 
 @kernel
@@ -174,7 +174,7 @@ def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ran
     """Write weights from their logs; return log Z', in plain numbers NaN if underflow may matter."""
     n = logs.shape[0]
     budget = _exponentials(logs, single_root, weights, ranks)
-    if ranks is None and not budget < 2.0 * MOST_LOST:
+    if ranks is None and not budget < 2.0 * MOST_UNDERFLOWED:
         return np.nan
     order = _heads_first(heads)
     values, value_ranks = np.empty((n, n + 1)), beside(ranks, n, n + 1, -np.inf)
@@ -202,7 +202,7 @@ def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ran
                 values[k, j], value_ranks[k, j] = settled(values[k, j], whole_rank - pivot_rank)
         for i in range(k):
             add_row(values, value_ranks, None, i, k, 0, k + 1, values[i, k + 1], at(value_ranks, i, k + 1), 0.0)
-    return result if ranks is not None or budget - result < MOST_LOST else np.nan
+    return result if ranks is not None or budget - result < MOST_UNDERFLOWED else np.nan
 
 
 @inner

@@ -29,9 +29,9 @@ from strukt.structures.pcfg.cpu_charts import (
     arrays_of,
     chart_shape,
     fill,
-    lost_items,
     of_items,
     threads_for,
+    underflowed_items,
 )
 from strukt.structures.pcfg.cpu_gradients import add_items, gradients, rules_of, zero_expected
 from strukt.structures.pcfg.cpu_weights import weigh
@@ -51,7 +51,7 @@ def inside(
         return zeros(lengths, spans.dtype), torch.from_numpy(empty(chart_shape(*scores, lengths)))
     charts = fill(scores, lengths)
     log_partition = torch.from_numpy(charts.log_partition)
-    items = torch.from_numpy(charts.lost.nonzero()[0])
+    items = torch.from_numpy(charts.underflowed.nonzero()[0])
     if len(items):
         with torch.no_grad():
             log_partition[items] = REFERENCE.log_partition(*of_items(items, scores), lengths[items]).double()
@@ -74,7 +74,7 @@ def outside(
     scores = (spans, root, rules, emission)
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
-    items = lost_items(chart)
+    items = underflowed_items(chart)
     safe = lengths.index_fill(0, items, 0)
     grammar, _ = weigh(len(spans), *arrays_of(root, rules))
     threads = threads_for(scores)

@@ -25,13 +25,13 @@ class Charts(NamedTuple):
         grammar: The weights of the grammar.
         chart: ``(batch, n, n + 1, s + 2)``; see `cpu_inside`.
         log_partition: ``(batch,)``, of float64.
-        lost: ``(batch,)``, True for items with a weight that underflows in probability space.
+        underflowed: ``(batch,)``, True for items with a weight that underflows in probability space.
     """
 
     grammar: Grammar
     chart: Array
     log_partition: Array
-    lost: Array
+    underflowed: Array
 
 
 def chart_shape(
@@ -71,6 +71,6 @@ def of_items(items: Tensor, scores: Scores) -> Scores:
     return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
 
 
-def lost_items(chart: Tensor) -> Tensor:
+def underflowed_items(chart: Tensor) -> Tensor:
     """Return the indices of the items that are computed in log space."""
     return (chart[:, 0, 0, -2] == UNDERFLOWED).nonzero().squeeze(-1)

@@ -21,7 +21,14 @@ from strukt.kernels.gradients import differentiated, outside_derivative, owned, 
 from strukt.kernels.jit import over_batch
 from strukt.kernels.memory import empty, zeros
 from strukt.structures.pcfg import cpu_inside_derivative, cpu_outside_derivative
-from strukt.structures.pcfg.cpu_charts import Charts, arrays_of, fill, lost_items, of_items, threads_for
+from strukt.structures.pcfg.cpu_charts import (
+    Charts,
+    arrays_of,
+    fill,
+    of_items,
+    threads_for,
+    underflowed_items,
+)
 from strukt.structures.pcfg.cpu_gradients import add_items, gradients, rules_of, zero_expected
 from strukt.structures.pcfg.cpu_inside_derivative import Moves
 from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
@@ -87,7 +94,7 @@ def derivative(*arguments: Tensor) -> Scores:
     lengths, weights = arguments[4:6]
     if not chart.numel():
         return (*(zeros(score) for score in scores), zeros(weights))
-    underflowed = lost_items(chart)
+    underflowed = underflowed_items(chart)
     safe = lengths.index_fill(0, underflowed, 0)
     grammar, _ = weigh(len(chart), *arrays_of(scores[1], scores[2]))
     root, rules = arrays_of(toward[1], toward[2])
@@ -114,8 +121,8 @@ def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) ->
         return zeros(lengths, scores[0].dtype)
     asked, ends = _surprised(scores, other, lengths)
     growth = np.empty(len(lengths))
-    given = (asked.grammar, asked.moves, *arrays_of(scores[0], scores[3], asked.lengths), asked.chart)
-    over_batch(cpu_inside_derivative.grow, threads_for(scores), *given, growth)
+    inputs = (asked.grammar, asked.moves, *arrays_of(scores[0], scores[3], asked.lengths), asked.chart)
+    over_batch(cpu_inside_derivative.grow, threads_for(scores), *inputs, growth)
     result = torch.from_numpy(growth + ends)
     items = torch.from_numpy((~(growth >= asked.least)).nonzero()[0])
     if len(items):
@@ -134,8 +141,8 @@ def _surprise_gradient(scores: Scores, other: Scores | None, lengths: Tensor, fa
     if len(items):
         others = None if other is None else of_items(items, other)
 
-        def number(*given: Tensor) -> Tensor:
-            return _through_reference(given[:4], others, given[4])
+        def number(*inputs: Tensor) -> Tensor:
+            return _through_reference(inputs[:4], others, inputs[4])
 
         (parts,) = pull_backs(number, of_items(items, scores), [lengths[items]], [factors[items]])
         add_items(grads, parts, items)
@@ -155,14 +162,14 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
     """
     charts = fill(scores, lengths)
     theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
-    underflowed = charts.lost | others.lost
+    underflowed = charts.underflowed | others.underflowed
     safe = lengths.masked_fill(torch.from_numpy(underflowed), 0)
     spans, root, rules, emission, numbers = arrays_of(*theirs, safe)
     root, rules = _below(root, others.grammar.root_tops), _below(rules, others.grammar.rule_tops)
     moves = _moves(charts.grammar, root, rules, charts.chart.shape, emission.shape[2])
     largest = np.zeros(len(lengths))
-    given = (spans, emission, numbers, others.chart, moves, largest)
-    over_batch(cpu_inside_derivative.surprises, threads_for(scores), *given)
+    inputs = (spans, emission, numbers, others.chart, moves, largest)
+    over_batch(cpu_inside_derivative.surprises, threads_for(scores), *inputs)
     ends = _logs_of_totals(others, numbers)
     least = DIGITS * (LOGS + largest) - ends
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf

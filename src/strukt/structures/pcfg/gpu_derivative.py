@@ -51,14 +51,14 @@ def derivative(*arguments: Tensor) -> Scores:
     """
     *inputs, _ = arguments
     lengths, dtype = inputs[4], inputs[0].dtype
-    if not has_room(tuple(inputs[:4]), lengths):
+    if not fits_in_memory(tuple(inputs[:4]), lengths):
         return detour.on_cpu(_on_cpu, *inputs)  # type: ignore[no-any-return]
     scores, directions = (tuple(score.double() for score in each) for each in (inputs[:4], inputs[6:]))
     moving = move(Duals(scores[0]), scores, directions, lengths)
     return tuple(part.to(dtype) for part in (*changes(moving, inputs[5].double()), moving.growth))
 
 
-def has_room(scores: Scores, lengths: Tensor) -> bool:
+def fits_in_memory(scores: Scores, lengths: Tensor) -> bool:
     """Return True if the memory of a GPU suffices for the largest table of numbers with their derivatives."""
     return sizes_of(scores, lengths).largest * BYTES <= MOST_ON_GPU
 

@@ -21,7 +21,7 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg import gpu_rings
 from strukt.structures.pcfg.cpu_charts import of_items
 from strukt.structures.pcfg.gpu_charts import fill, word_scores
-from strukt.structures.pcfg.gpu_derivative import Moving, changes, has_room, move
+from strukt.structures.pcfg.gpu_derivative import Moving, changes, fits_in_memory, move
 from strukt.structures.pcfg.gpu_duals import Duals
 from strukt.structures.pcfg.gpu_layout import Numbers
 from strukt.structures.pcfg.gpu_tops import log_partitions, totals
@@ -49,28 +49,28 @@ class Asked(NamedTuple):
 
 def entropy(*arguments: Tensor) -> Tensor:
     """Return the entropies ``(batch,)`` of scores and lengths, in the time of three `gpu.inside` in float64."""
-    if not has_room(arguments[:4], arguments[4]):
+    if not fits_in_memory(arguments[:4], arguments[4]):
         return _on_cpu("entropy", *arguments)  # type: ignore[no-any-return]
     return _surprises("entropy", arguments[:4], None, arguments[4])
 
 
 def surprise(*arguments: Tensor) -> Tensor:
     """Return the cross-entropies ``(batch,)`` of scores, others and lengths; the time of four `gpu.inside`."""
-    if not has_room(arguments[:4], arguments[8]):
+    if not fits_in_memory(arguments[:4], arguments[8]):
         return _on_cpu("surprise", *arguments)  # type: ignore[no-any-return]
     return _surprises("surprise", arguments[:4], arguments[4:8], arguments[8])
 
 
 def entropy_gradient(*arguments: Tensor) -> Scores:
     """Return the gradient of entropies times factors, in the shapes of the scores; time as `gpu.derivative`."""
-    if not has_room(arguments[:4], arguments[4]):
+    if not fits_in_memory(arguments[:4], arguments[4]):
         return _on_cpu("entropy_gradient", *arguments)  # type: ignore[no-any-return]
     return _gradient("entropy_gradient", arguments[:4], None, *arguments[4:])
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
     """Return the gradient of cross-entropies times factors with respect to the first scores."""
-    if not has_room(arguments[:4], arguments[8]):
+    if not fits_in_memory(arguments[:4], arguments[8]):
         return _on_cpu("surprise_gradient", *arguments)  # type: ignore[no-any-return]
     return _gradient("surprise_gradient", arguments[:4], arguments[4:8], *arguments[8:])
 

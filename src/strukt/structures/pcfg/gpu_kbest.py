@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.inside_outside import barrier
-from strukt.kernels.engine.gpu.kbest import BEYOND, empty_rooms, extreme_of
+from strukt.kernels.engine.gpu.kbest import BEYOND, empty_slots, extreme_of
 from strukt.structures.pcfg.gpu_cky import best_children, best_top, push, values_of
 
 
@@ -160,7 +160,7 @@ def kbest(
     codes += item * ranks
     events += item * ranks * size * size
     result += item * ranks
-    empty_rooms(scores, codes, slots, S)
+    empty_slots(scores, codes, slots, S)
     barrier()
     candidates = (scores, codes, slots)
     score, label = best_top(chart, root, length, s, C)

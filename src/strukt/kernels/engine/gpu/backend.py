@@ -106,7 +106,7 @@ class Gpu(ArgumentsMixin, ABC):
         run = self._run(scores, lengths, options, self._best(scores, options))
         weights = run.max_marginals()
         places = run.table.places.expand(weights.shape)
-        result = weights.new_full(run.own.shape, -torch.inf).scatter_reduce_(1, places, weights, "amax")
+        result = weights.new_full(run.place_scores.shape, -torch.inf).scatter_reduce_(1, places, weights, "amax")
         return self._best_parted(result, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -121,12 +121,12 @@ class Gpu(ArgumentsMixin, ABC):
 
         All is computed in float64, as on the CPU.
         """
-        given, lengths, (*options, k) = self._split(arguments)
-        scores = [score.double() for score in given]
+        inputs, lengths, (*options, k) = self._split(arguments)
+        scores = [score.double() for score in inputs]
         run = self._run(scores, lengths, options, self._best(scores, options))
         used, result = run.kbest_weights(k, self._features(scores))
         events = self._events(self._at_places(used, run), scores, options, values.searched)
-        return events, result.to(given[0].dtype)
+        return events, result.to(inputs[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
@@ -155,12 +155,12 @@ class Gpu(ArgumentsMixin, ABC):
         """Return the sizes of the axes of places."""
 
     @abstractmethod
-    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         """Return the log of the weight of each place, ``(batch, places)``."""
 
     @abstractmethod
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """Return the uses of each score, from those of its place."""
+    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        """Return the uses of each score, from those of places, ``rows (batch, places)``."""
 
     @abstractmethod
     def _events(
@@ -170,22 +170,22 @@ class Gpu(ArgumentsMixin, ABC):
 
     def _best(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         """Return the best score of each place."""
-        return self._own(scores, options)
+        return self._place_scores(scores, options)
 
-    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+    def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
         """Return best scores of places as those of scores."""
-        return self._parted(found, scores, options)
+        return self._parted(rows, scores, options)
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         """Return the derivative of the log of the weight of each place along directions of the scores."""
-        return self._own(directions, options)
+        return self._place_scores(directions, options)
 
     def _changed(
-        self, found: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
+        self, changes: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
         options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
         """Return the derivative of the uses of each score along directions, from that of its place."""
-        return self._parted(found, scores, options)
+        return self._parted(changes, scores, options)
 
     def _features(self, scores: Sequence[Tensor]) -> Tensor | None:
         """Return the scores of values ``(batch, places, features, values)``; None if places have no values."""
@@ -198,20 +198,20 @@ class Gpu(ArgumentsMixin, ABC):
     # The shared part.
 
     def _run(
-        self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], own: Tensor | None = None
+        self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], place_scores: Tensor | None = None
     ) -> Run:
-        """Return the launches for these items; ``own`` are scores of places, the logs of their weights if None."""
+        """Return the launches for these items; ``place_scores`` are the logs of their weights if None."""
         from strukt.kernels.engine.gpu.run import Run  # needs Triton
 
         sizes = self._sizes(scores, options)
         table = self.tables.get(sizes, self._places(scores), scores[0].device)
-        own = self._own(scores, options) if own is None else own
-        room = width(self._cells(*sizes), own.dtype)
-        return Run(table, self._index(scores, lengths, options), own, room)
+        place_scores = self._place_scores(scores, options) if place_scores is None else place_scores
+        capacity = width(self._cells(*sizes), place_scores.dtype)
+        return Run(table, self._index(scores, lengths, options), place_scores, capacity)
 
     def _at_places(self, weights: Tensor, run: Run) -> Tensor:
         """Return numbers of weights at their places, summed if several weights have one place."""
-        result = weights.new_zeros(*weights.shape[:-1], run.own.shape[1])
+        result = weights.new_zeros(*weights.shape[:-1], run.place_scores.shape[1])
         if run.table.distinct:
             return result.index_copy_(-1, run.table.places, weights)
         return result.index_add_(-1, run.table.places, weights)
@@ -228,7 +228,7 @@ class Gpu(ArgumentsMixin, ABC):
             theirs = others, others.inside()[1]
         moves = self._value_surprises(scores, other)
         if moves is None:
-            direction = run.own.new_zeros(run.batch, run.count)
+            direction = run.place_scores.new_zeros(run.batch, run.count)
         else:
             direction = _of_weights(run, self._moves(scores, moves, options))
         return run, chart, moves, run.grow(chart, direction, theirs, surprise=True)

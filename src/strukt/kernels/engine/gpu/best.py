@@ -40,15 +40,16 @@ def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.c
 
 @triton.jit
 def inside(
-    rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, own, values, found, cells,
-    weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+    rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, weight_scores, values,
+    best_scores, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of each cell, ``values (batch, cells)``, and of each item, ``found (batch,)``.
+    """Write the best score of each cell, ``values (batch, cells)``, and of each item, ``best_scores (batch,)``.
 
-    ``own (batch, weights)`` are the logs of the weights; the other arguments are those of `inside_outside.inside`.
+    ``weight_scores (batch, weights)`` are the logs of the weights; the other arguments are those of
+    `inside_outside.inside`.
     """
     item = tl.program_id(0).to(tl.int64)
-    own += item * weights
+    weight_scores += item * weights
     values += item * cells
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, last_stage = end_of(ends, end_count, size)
@@ -66,17 +67,17 @@ def inside(
             s = start + tl.arange(0, B)
             live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
             one = tl.minimum(n, 1)  # see `inside_outside.inside`
-            best = best_term(values, values, own, a, one, b, one, each, one, n, most, K, TALL)
-            best += load_plain(own, whole, live)
+            best = best_term(values, values, weight_scores, a, one, b, one, each, one, n, most, K, TALL)
+            best += load_plain(weight_scores, whole, live)
             tl.store(values + out, best, live)
             tl.store(values + mirror, best, live)
         barrier()
     one = tl.zeros([1], tl.int32)
     best = best_term(
-        values, values, own, one + left, one + 1, one + right, one + 1, one - 1, one, one + terms, terms, K,
-        TALL
+        values, values, weight_scores, one + left, one + 1, one + right, one + 1, one - 1, one, one + terms,
+        terms, K, TALL
     )
-    tl.store(found + item + one, tl.where(terms == 0, 0.0, best))
+    tl.store(best_scores + item + one, tl.where(terms == 0, 0.0, best))
 
 
 @triton.jit
@@ -101,23 +102,23 @@ def around_uses(
 
 @triton.jit
 def outside(
-    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, own, values, around,
-    found, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, weight_scores, values,
+    around, max_marginals, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of a structure with the weight of each row, ``found (batch, weights)``.
+    """Write the best score of a structure with the weight of each row, ``max_marginals (batch, weights)``.
 
     Best scores of cells are read from ``values``, and their outside scores written to ``around``, both ``(batch,
     cells)``; the other arguments are those of `inside` and `inside_outside.outside`.
     """
     item = tl.program_id(0).to(tl.int64)
-    own += item * weights
-    found += item * weights
+    weight_scores += item * weights
+    max_marginals += item * weights
     values += item * cells
     around += item * cells
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, last_stage = end_of(ends, end_count, size)
     fill(around, cells, float("-inf"), C)
-    fill(found, weights, float("-inf"), C)
+    fill(max_marginals, weights, float("-inf"), C)
     barrier()
     for start in range(0, terms, K):
         k = start + tl.arange(0, K)
@@ -135,12 +136,12 @@ def outside(
             live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
             best = tl.load(around + out, live, float("-inf"))
             best = around_uses(
-                starts, runs, run_count, out, live, most_runs, longest, stage_count, around, values, own, best,
-                K, TALL
+                starts, runs, run_count, out, live, most_runs, longest, stage_count, around, values,
+                weight_scores, best, K, TALL
             )
             inner = tl.load(values + out, live, float("-inf"))
-            tl.store(found + whole, with_score(best, inner), live & (whole >= 0))
-            best = with_score(best, load_plain(own, whole, live))
+            tl.store(max_marginals + whole, with_score(best, inner), live & (whole >= 0))
+            best = with_score(best, load_plain(weight_scores, whole, live))
             tl.store(around + out, best, live)
             tl.store(around + mirror, best, live)
         barrier()
@@ -148,13 +149,13 @@ def outside(
 
 @triton.jit
 def weights_of_terms(
-    starts, runs, run_count, order, used, most_runs, longest, tiles, own, values, around, found, cells, weights,
-    B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
+    starts, runs, run_count, order, used, most_runs, longest, tiles, weight_scores, values, around, max_marginals,
+    cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """Write best scores with each weight of single terms; programs are (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
-    own += item * weights
-    found += item * weights
+    weight_scores += item * weights
+    max_marginals += item * weights
     values += item * cells
     around += item * cells
     place = tl.program_id(1) * B + tl.arange(0, B)
@@ -165,20 +166,20 @@ def weights_of_terms(
         starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, around, values, values,
         best, K, TALL
     )
-    tl.store(found + x, with_score(best, load_plain(own, x, live)), live)
+    tl.store(max_marginals + x, with_score(best, load_plain(weight_scores, x, live)), live)
 
 
 @triton.jit
-def better(best, chosen, found, k, on, TALL: tl.constexpr):
+def better(best, chosen, scores, k, on, TALL: tl.constexpr):
     """Return the first maximum of each row so far, and its term."""
-    found = tl.where(on, found, float("-inf"))
-    highest = most_of_terms(found, TALL)
-    first = -most_of_terms(tl.where(on & (found == beside(highest, TALL)), -k, -(1 << 30)), TALL)
+    scores = tl.where(on, scores, float("-inf"))
+    highest = most_of_terms(scores, TALL)
+    first = -most_of_terms(tl.where(on & (scores == beside(highest, TALL)), -k, -(1 << 30)), TALL)
     return tl.maximum(best, highest), tl.where(highest > best, first, chosen)
 
 
 @triton.jit
-def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constexpr):
+def best_of(values, weight_scores, a, b, c, count, most, K: tl.constexpr, TALL: tl.constexpr):
     """Return the best term of each row."""
     one = tl.minimum(count, 1)  # see `inside_outside.inside`
     best, chosen = tl.full(count.shape, float("-inf"), values.dtype.element_ty), tl.zeros_like(count)
@@ -186,7 +187,8 @@ def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constex
         k = terms_from(start, K, TALL)
         on = k < beside(count, TALL)
         result = tl.load(values + run_of(a, k, one, TALL), on, float("-inf"))
-        result += load_plain(values, run_of(b, k, one, TALL), on) + load_plain(own, run_of(c, k, one, TALL), on)
+        result += load_plain(values, run_of(b, k, one, TALL), on)
+        result += load_plain(weight_scores, run_of(c, k, one, TALL), on)
         best, chosen = better(best, chosen, result, k, on, TALL)
     return chosen
 

@@ -73,10 +73,10 @@ def mean_growth(
 @triton.jit
 def inside(
     rows, count, stages, stage_count, ends, end_count, sizes, wm, we, vm, ve, qwm, qwe, qm, qe, jm, je, direction,
-    growth, rest, found, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
+    growth, rest, total_growth, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the growth of the cells of each item, and of its total, ``found (batch,)``.
+    """Write the growth of the cells of each item, and of its total, ``total_growth (batch,)``.
 
     For surprises under cells ``qm`` and weights ``qwm``, also write the sums of their rows, ``jm``, and the
     surprise of a dominant term of each, ``rest``.
@@ -127,19 +127,19 @@ def inside(
         vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms, terms,
         base, base_power, q_base, q_power, SURPRISE, K, False,
     )  # fmt: skip
-    tl.store(found + item + one, tl.where(base == 0.0, 0.0, mean))
+    tl.store(total_growth + item + one, tl.where(base == 0.0, 0.0, mean))
 
 
 @triton.jit
 def add_growth_of_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, gm, ge, bm, be, cm, ce, around, b_growth,
-    c_growth, base, base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, mean, total_share,
+    c_growth, base, base_exponent, factor, factor_power, qbm, qbe, qcm, qce, jm, je, rest, mean, total_share,
     SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """Add the growth of all other factors in the terms in which each x is a factor, times shares; and the shares.
 
-    Arrays are those of `inside_outside.add_uses`, with growths; ``base`` is its result. ``own`` is x itself, and
-    the arrays that begin with q are cells and weights under the other scores.
+    Arrays are those of `inside_outside.add_uses`, with growths; ``base`` is its result. ``factor`` is x itself,
+    and the arrays that begin with q are cells and weights under the other scores.
     """
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
@@ -161,7 +161,8 @@ def add_growth_of_uses(
             if SURPRISE:
                 two, two_power = load_number(qbm, qbe, at_b, on & (at_b >= 0))
                 three, three_power = load_number(qcm, qce, at_c, on & (at_c >= 0))
-                theirs, power = beside(own, TALL) * two * three, beside(own_power, TALL) + two_power + three_power
+                theirs = beside(factor, TALL) * two * three
+                power = beside(factor_power, TALL) + two_power + three_power
                 whole, whole_power = tl.load(jm + at, on, 0.0), tl.load(je + at, on, 0)
                 large = ratio(theirs, power, whole, whole_power) > DOMINANT
                 gain += tl.where(large, tl.load(rest + at, on, 0.0), surprise(theirs, power, whole, whole_power))
@@ -235,7 +236,7 @@ def outside(
                 s = start + tl.arange(0, B)
                 live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
                 total, power = tl.load(bm + out, live, 0.0), tl.load(be + out, live, 0)
-                own, own_power = tl.load(qm + out, live, 0.0), tl.load(qe + out, live, 0)
+                factor, factor_power = tl.load(qm + out, live, 0.0), tl.load(qe + out, live, 0)
                 mean, share = tl.zeros([B], tl.float64), tl.zeros([B], tl.float64)
                 for side in tl.static_range(2):
                     mine, other = (left, right) if side == 0 else (right, left)
@@ -245,8 +246,8 @@ def outside(
                     )  # fmt: skip
                 mean, share = add_growth_of_uses(
                     starts, runs, run_count, out, live, most_runs, longest, stage_count, gm, ge, vm, ve, wm, we,
-                    around, growth, direction, total, power, own, own_power, qm, qe, qwm, qwe, jm, je, rest, mean,
-                    share, SURPRISE, K, TALL,
+                    around, growth, direction, total, power, factor, factor_power, qm, qe, qwm, qwe, jm, je, rest,
+                    mean, share, SURPRISE, K, TALL,
                 )  # fmt: skip
                 mean = mean_of(mean, share)
                 use = tl.load(parts + whole, live & (whole >= 0), 0.0)
@@ -261,7 +262,7 @@ def outside(
 @triton.jit
 def weights_of_terms(
     starts, runs, run_count, order, used, most_runs, longest, tiles, wm, we, vm, ve, gm, ge, qwm, qwe, qm, qe, jm,
-    je, direction, growth, rest, around, found, parts, changes, cells, step, power_step, weights,
+    je, direction, growth, rest, around, total_growth, parts, changes, cells, step, power_step, weights,
     SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """Write the derivative for weights of single terms; programs are (items, blocks of weights)."""
@@ -287,13 +288,13 @@ def weights_of_terms(
         total, power, K, TALL
     )
     total, power = settled(total, power)
-    own, own_power = load_number(qwm, qwe, x, live)
+    weight, weight_power = load_number(qwm, qwe, x, live)
     mean, share = tl.zeros([B], tl.float64), tl.zeros([B], tl.float64)
     mean, share = add_growth_of_uses(
         starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, gm, ge, vm, ve, vm, ve,
-        around, growth, growth, total, power, own, own_power, qm, qe, qm, qe, jm, je, rest, mean, share, SURPRISE,
-        K, TALL,
+        around, growth, growth, total, power, weight, weight_power, qm, qe, qm, qe, jm, je, rest, mean, share,
+        SURPRISE, K, TALL,
     )  # fmt: skip
     use = tl.load(parts + x, live, 0.0)
-    change = use * (mean_of(mean, share) + tl.load(direction + x, live, 0.0) - tl.load(found + item))
+    change = use * (mean_of(mean, share) + tl.load(direction + x, live, 0.0) - tl.load(total_growth + item))
     tl.store(changes + x, tl.where(use == 0.0, 0.0, change), live)

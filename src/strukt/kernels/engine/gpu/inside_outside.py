@@ -87,10 +87,10 @@ def total_of(vm, ve, left, right, count, K: tl.constexpr):
 
 @triton.jit
 def inside(
-    rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, wm, we, vm, ve, found, cells,
-    step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+    rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, wm, we, vm, ve, log_partitions,
+    cells, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Fill the cells of each item, ``vm`` and ``ve``; write log-partitions to ``found (batch,)``."""
+    """Fill the cells of each item, ``vm`` and ``ve``, and write ``log_partitions (batch,)``."""
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     wm, we = of_item(wm, we, item, weights, weights)
@@ -121,7 +121,7 @@ def inside(
             tl.store(ve + mirror, top, live)
         barrier()
     total, top = total_of(vm, ve, left, right, terms, K)
-    tl.store(found + item + tl.zeros([1], tl.int32), log(total, top).to(found.dtype.element_ty))
+    tl.store(log_partitions + item + tl.zeros([1], tl.int32), log(total, top).to(log_partitions.dtype.element_ty))
 
 
 @triton.jit

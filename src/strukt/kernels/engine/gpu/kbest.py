@@ -10,7 +10,7 @@ What functions only read, they take as tuples:
 - ``terms`` of a row: three arrays, the first index into each (negative if there is none), and their number;
 - a ``structure``: its rank, and that of its parent; the place where it deviates, the choice there; and its score;
 - the ``memory`` of choices: those of all ranks ``(ranks, most)``, and the factor ``width`` of places in codes;
-- the ``candidates``: their scores, their codes, and how many rooms there are.
+- the ``candidates``: their scores, their codes, and how many slots there are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import triton.language as tl
 from strukt.kernels.engine.gpu.inside_outside import barrier, end_of
 
 EMPTY = tl.constexpr(1 << 61)
-"""The code of an empty room, plus its number; a candidate that was taken leaves a room with the code -1."""
+"""The code of an empty slot, plus its number; a candidate that was taken leaves a slot with the code -1."""
 
 BEYOND = tl.constexpr((1 << 63) - 1)
 """Larger than all codes."""
@@ -31,30 +31,30 @@ END = tl.constexpr(-2)
 
 
 @triton.jit
-def empty_rooms(scores, codes, rooms, S: tl.constexpr):
-    """Empty the rooms of candidates ``(rooms,)``."""
-    for start in range(0, rooms, S):
-        room = start + tl.arange(0, S)
-        tl.store(scores + room, tl.full([S], float("-inf"), tl.float64), room < rooms)
-        tl.store(codes + room, room.to(tl.int64) + EMPTY, room < rooms)
+def empty_slots(scores, codes, slots, S: tl.constexpr):
+    """Empty the slots of candidates ``(slots,)``."""
+    for start in range(0, slots, S):
+        slot = start + tl.arange(0, S)
+        tl.store(scores + slot, tl.full([S], float("-inf"), tl.float64), slot < slots)
+        tl.store(codes + slot, slot.to(tl.int64) + EMPTY, slot < slots)
 
 
 @triton.jit
-def extreme_of(scores, codes, rooms, sign, S: tl.constexpr):
-    """Return score, code and room of the first candidate, or of the last one if ``sign`` is -1.
+def extreme_of(scores, codes, slots, sign, S: tl.constexpr):
+    """Return score, code and slot of the first candidate, or of the last one if ``sign`` is -1.
 
-    Empty rooms come last, with the score -inf. The room is -1 if all have been left.
+    Empty slots come last, with the score -inf. The slot is -1 if all have been left.
     """
     best = tl.full([], float("-inf"), tl.float64)
     first = tl.full([], BEYOND, tl.int64)
     place = tl.full([], -1, tl.int32)
-    for start in range(0, rooms, S):
-        room = start + tl.arange(0, S)
-        code = tl.load(codes + room, room < rooms, -1)
-        score = tl.where(code >= 0, tl.load(scores + room, room < rooms, 0.0) * sign, float("-inf"))
+    for start in range(0, slots, S):
+        slot = start + tl.arange(0, S)
+        code = tl.load(codes + slot, slot < slots, -1)
+        score = tl.where(code >= 0, tl.load(scores + slot, slot < slots, 0.0) * sign, float("-inf"))
         top = tl.max(score, 0)
         low = tl.min(tl.where((code >= 0) & (score == top), code * sign, BEYOND), 0)
-        here = tl.max(tl.where((code >= 0) & (code * sign == low), room, -1), 0)
+        here = tl.max(tl.where((code >= 0) & (code * sign == low), slot, -1), 0)
         better = (top > best) | ((top == best) & (low < first))
         best, first = tl.where(better, top, best), tl.where(better, low, first)
         place = tl.where(better, here, place)
@@ -89,15 +89,15 @@ def best_way(terms, K: tl.constexpr):
 def choose(terms, structure, place, memory, K: tl.constexpr):
     """Return the term that a structure chooses at a place, and the sum of a best one.
 
-    It is that of the parent before the given place, the given choice there, and the best one beyond.
+    It is that of the parent before the place of deviation, the structure's choice there, and the best one beyond.
     """
-    rank, parent, given, choice, score = structure
+    rank, parent, deviation, choice, score = structure
     choices, most, width = memory
     several = terms[6] > 1
-    before = tl.load(choices + parent * most + place, several & (place < given), 0)
-    chosen = tl.where(several & (place == given), choice, before)
+    before = tl.load(choices + parent * most + place, several & (place < deviation), 0)
+    chosen = tl.where(several & (place == deviation), choice, before)
     best = tl.full([], float("-inf"), tl.float64)
-    if several & (place > given):
+    if several & (place > deviation):
         best, chosen = best_way(terms, K)
     tl.store(choices + rank * most + place, chosen, several)
     return chosen, best
@@ -105,17 +105,17 @@ def choose(terms, structure, place, memory, K: tl.constexpr):
 
 @triton.jit
 def queue_others(
-    terms, structure, place, memory, chosen, best, candidates, least, room, K: tl.constexpr, S: tl.constexpr,
+    terms, structure, place, memory, chosen, best, candidates, least, slot, K: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Queue the structures that deviate at a place beyond the given one, in place of worse candidates.
+    """Queue the structures that deviate at a place beyond the last deviation, in place of worse candidates.
 
-    Return the next place, and score and room of the last candidate.
+    Return the next place, and score and slot of the last candidate.
     """
-    rank, parent, given, choice, score = structure
+    rank, parent, deviation, choice, score = structure
     choices, most, width = memory
-    scores, codes, rooms = candidates
+    scores, codes, slots = candidates
     n = terms[6]
-    if (n > 1) & (place > given):
+    if (n > 1) & (place > deviation):
         first_code = (rank.to(tl.int64) * most + place) * width
         for start in range(0, n, K):
             k, way = ways_of(terms, start, K)
@@ -123,14 +123,14 @@ def queue_others(
             top = tl.max(other, 0)
             while top > least:
                 first = tl.min(tl.where(other == top, k, 1 << 30), 0)
-                tl.store(scores + room, top)
-                tl.store(codes + room, first_code + first)
+                tl.store(scores + slot, top)
+                tl.store(codes + slot, first_code + first)
                 barrier()
-                least, last, room = extreme_of(scores, codes, rooms, -1, S)
+                least, last, slot = extreme_of(scores, codes, slots, -1, S)
                 other = tl.where(k == first, float("-inf"), other)
                 top = tl.max(other, 0)
                 barrier()
-    return place + (n > 1).to(tl.int32), least, room
+    return place + (n > 1).to(tl.int32), least, slot
 
 
 @triton.jit
@@ -148,21 +148,21 @@ def row_at(rows, count, s, total):
 
 @triton.jit
 def follow(
-    rows, count, maker, total, own, values, stack, structure, memory, candidates, least, room, used, listed,
-    K: tl.constexpr, S: tl.constexpr,
+    rows, count, maker, total, weight_scores, values, stack, structure, memory, candidates, least, slot, used,
+    listed, K: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
     """Walk through a structure from the top; mark its weights, ``used``, and list them, ``listed``.
 
-    Return their number, the number of choices, and score and room of the last candidate.
+    Return their number, the number of choices, and score and slot of the last candidate.
     """
     zero = structure[0] * 0
     depth, place, number = zero, zero, zero
     s, going = zero + END, total[2] > 0
     while going:
         a, b, n, whole, each = row_at(rows, count, s, total)
-        ways = (values, values, own, a, b, each, n)
+        ways = (values, values, weight_scores, a, b, each, n)
         k, best = choose(ways, structure, place, memory, K)
-        place, least, room = queue_others(ways, structure, place, memory, k, best, candidates, least, room, K, S)
+        place, least, slot = queue_others(ways, structure, place, memory, k, best, candidates, least, slot, K, S)
         leaf, waiting = n == 0, depth > 0
         popped = tl.load(stack + depth - 1, leaf & waiting, 0)
         depth -= (leaf & waiting).to(tl.int32)
@@ -178,12 +178,12 @@ def follow(
         going = waiting | (n > 0)
         s = tl.load(maker + tl.where(leaf, popped, a + k), going, -1)
         barrier()
-    return number, place, least, room
+    return number, place, least, slot
 
 
 @triton.jit
 def name(
-    of_values, places, listed, number, place, structure, memory, candidates, least, room, used,
+    of_values, places, listed, number, place, structure, memory, candidates, least, slot, used,
     FEATURES: tl.constexpr, VALUES: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
     """Choose the values of the listed weights, and add their codes to ``used``; return the last candidate."""
@@ -196,27 +196,27 @@ def name(
         for feature in range(FEATURES):
             ways = (of_values, of_values, of_values, at + feature * VALUES, none, none, at * 0 + VALUES)
             k, best = choose(ways, structure, place, memory, V)
-            place, least, room = queue_others(
-                ways, structure, place, memory, k, best, candidates, least, room, V, S
+            place, least, slot = queue_others(
+                ways, structure, place, memory, k, best, candidates, least, slot, V, S
             )
             code += unit * k
             unit *= VALUES
         tl.store(used + weight, 1 + code)
-    return least, room
+    return least, slot
 
 
 @triton.jit
 def kbest(
-    rows, count, ends, end_count, maker, sizes, own, values, best, of_values, places, stack, choices, listed,
-    scores, codes, used, found, cells, weights, value_count, waiting, most, most_used, width, ranks,
+    rows, count, ends, end_count, maker, sizes, weight_scores, values, best, of_values, places, stack, choices,
+    listed, scores, codes, used, best_scores, cells, weights, value_count, waiting, most, most_used, width, ranks,
     FEATURES: tl.constexpr, VALUES: tl.constexpr, K: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Mark the weights of the best structures, ``used (ranks, weights)``, and write their scores, ``found``.
+    """Mark the weights of the best structures, ``used (ranks, weights)``, and write their scores, ``best_scores``.
 
     Marks are 1, and the code of the weight's values is added. Both outputs are initialised.
     """
     item = tl.program_id(0).to(tl.int64)
-    own += item * weights
+    weight_scores += item * weights
     values += item * cells
     of_values += item * value_count
     stack += item * waiting
@@ -225,36 +225,36 @@ def kbest(
     scores += item * ranks
     codes += item * ranks
     used += item * ranks * weights
-    found += item * ranks
+    best_scores += item * ranks
     left, right, terms, stages = end_of(ends, end_count, tl.load(sizes + item).to(tl.int32))
-    rooms = ranks - 1
-    empty_rooms(scores, codes, rooms, S)
+    slots = ranks - 1
+    empty_slots(scores, codes, slots, S)
     barrier()
     score, rank = tl.load(best + item), tl.full([], 0, tl.int32)
-    parent, given, choice = rank, rank - 1, rank
+    parent, deviation, choice = rank, rank - 1, rank
     total = (left, right, terms)
     memory = (choices, most, width)
-    candidates = (scores, codes, rooms)
+    candidates = (scores, codes, slots)
     while (rank < ranks) & (score > float("-inf")):
-        tl.store(found + rank, score)
-        least, last, room = extreme_of(scores, codes, rooms, -1, S)
+        tl.store(best_scores + rank, score)
+        least, last, slot = extreme_of(scores, codes, slots, -1, S)
         barrier()
-        structure = (rank, parent, given, choice, score)
-        number, place, least, room = follow(
-            rows, count, maker, total, own, values, stack, structure, memory, candidates, least, room, used,
-            listed, K, S
+        structure = (rank, parent, deviation, choice, score)
+        number, place, least, slot = follow(
+            rows, count, maker, total, weight_scores, values, stack, structure, memory, candidates, least, slot,
+            used, listed, K, S
         )
         if FEATURES > 0:
             name(
-                of_values, places, listed, number, place, structure, memory, candidates, least, room, used,
+                of_values, places, listed, number, place, structure, memory, candidates, least, slot, used,
                 FEATURES, VALUES, V, S
             )
         barrier()
-        score, code, room = extreme_of(scores, codes, rooms, 1, S)
+        score, code, slot = extreme_of(scores, codes, slots, 1, S)
         barrier()
-        tl.store(codes + room, code * 0 - 1, room >= 0)
+        tl.store(codes + slot, code * 0 - 1, slot >= 0)
         choice = (code % width).to(tl.int32)
-        given = ((code // width) % most).to(tl.int32)
+        deviation = ((code // width) % most).to(tl.int32)
         parent = (code // width // most).to(tl.int32)
         used += weights
         rank += 1

@@ -227,12 +227,12 @@ def number_of(score):
 
 
 @triton.jit
-def split(own, places, weights, wm, we, row, B: tl.constexpr):
-    """Write exp(``own``) at some places as mantissas and exponents; programs are (items, blocks of weights)."""
+def split(place_scores, places, weights, wm, we, row, B: tl.constexpr):
+    """Write exp(scores) at some places as mantissas and exponents; programs are (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     x = tl.program_id(1) * B + tl.arange(0, B)
     live = x < weights
-    score = tl.load(own + item * row + tl.load(places + x, live, 0), live, 0.0)
+    score = tl.load(place_scores + item * row + tl.load(places + x, live, 0), live, 0.0)
     mantissa, exponent = number_of(score)
     tl.store(wm + item * weights + x, mantissa, live)
     tl.store(we + item * weights + x, exponent, live)

@@ -23,49 +23,49 @@ class Run:
     Args:
         table: The table.
         index: ``(batch,)``, the size of each item; see `backend.Gpu._index`.
-        own: ``(batch, places)``, the logs of weights.
+        place_scores: ``(batch, places)``, the logs of weights.
         width: The count of float64 numbers reserved for the cells of an item.
 
     Raises:
         ValueError: If ``width`` is too small.
     """
 
-    def __init__(self, table: Table, index: Tensor, own: Tensor, width: int) -> None:
-        if width * 8 < table.cells * (own.element_size() + 4):
+    def __init__(self, table: Table, index: Tensor, place_scores: Tensor, width: int) -> None:
+        if width * 8 < table.cells * (place_scores.element_size() + 4):
             raise ValueError(f"{table.cells} cells do not fit into {width} numbers of float64")
         self.table = table
         self.index = index.contiguous()
-        self.own = own.contiguous()
-        self.batch = len(own)
+        self.place_scores = place_scores.contiguous()
+        self.batch = len(place_scores)
         self.count = len(table.places)
         self._width = width
 
     @cached_property
     def weights(self) -> tuple[Tensor, Tensor]:
         """The mantissas and exponents of all weights."""
-        mantissas = self.own.new_empty(self.batch, self.count)
-        exponents = self.own.new_empty(self.batch, self.count, dtype=torch.int32)
+        mantissas = self.place_scores.new_empty(self.batch, self.count)
+        exponents = self.place_scores.new_empty(self.batch, self.count, dtype=torch.int32)
         self._launch(
-            numbers.split, (self.batch, -(-self.count // CLEARED)), self.own, self.table.places, self.count,
-            mantissas, exponents, self.own.shape[1], CLEARED,
+            numbers.split, (self.batch, -(-self.count // CLEARED)), self.place_scores, self.table.places,
+            self.count, mantissas, exponents, self.place_scores.shape[1], CLEARED,
         )  # fmt: skip
         return mantissas, exponents
 
     def scores(self) -> Tensor:
         """Return the log of each weight."""
-        return self.own.index_select(1, self.table.places)
+        return self.place_scores.index_select(1, self.table.places)
 
     def numbers(self, memory: Tensor | None = None) -> Numbers:
         """Allocate numbers of all cells, or view them in a memory."""
         if memory is None:
-            memory = self.own.new_empty(self.batch, self._width, dtype=torch.float64)
+            memory = self.place_scores.new_empty(self.batch, self._width, dtype=torch.float64)
         memory = memory.contiguous()
         exponents = memory.view(torch.int32)[:, 2 * self._width - self.table.cells :]
-        return Numbers(memory, memory.view(self.own.dtype), exponents)
+        return Numbers(memory, memory.view(self.place_scores.dtype), exponents)
 
     def inside(self) -> tuple[Tensor, Numbers]:
         """Return log-partitions and cells."""
-        result, chart = self.own.new_empty(self.batch), self.numbers()
+        result, chart = self.place_scores.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
             inside_outside.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index,
@@ -78,7 +78,7 @@ class Run:
         """Return outside sums of cells, without weights only if ``keep``; and uses of weights times factors."""
         table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
         bare = self.numbers() if keep else weighed
-        parts = self.own.new_empty(self.batch, self.count)
+        parts = self.place_scores.new_empty(self.batch, self.count)
         self._launch(
             inside_outside.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights,
             *chart.pair, *weighed.pair, *bare.pair, factors.contiguous(), parts, table.cells,
@@ -97,9 +97,9 @@ class Run:
         """Return the growth of cells along a direction of weights, and by the surprise of choices."""
         table, tile = self.table, _half(self._fitting(self.table.tile))
         theirs, their_chart = other or (self, chart)
-        cells = self.own.new_empty(self.batch, table.cells, dtype=torch.float64)
+        cells = self.place_scores.new_empty(self.batch, table.cells, dtype=torch.float64)
         bases = self.numbers() if surprise else chart
-        rest = self.own.new_empty(cells.shape) if surprise else cells
+        rest = self.place_scores.new_empty(cells.shape) if surprise else cells
         total = cells.new_empty(self.batch)
         self._launch(
             growth.inside, (self.batch,), *self._rows, self.index, *self.weights, *chart.pair, *theirs.weights,
@@ -131,37 +131,37 @@ class Run:
 
     def best(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return weights as scores, the best scores of cells, and those of items."""
-        table, tile, own = self.table, self._fitting(self.table.tile), self.scores()
-        values, result = own.new_empty(self.batch, table.cells), own.new_empty(self.batch)
+        table, tile, weight_scores = self.table, self._fitting(self.table.tile), self.scores()
+        values, result = weight_scores.new_empty(self.batch, table.cells), weight_scores.new_empty(self.batch)
         self._launch(
-            best.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, own, values,
-            result, table.cells, self.count, *tile, CLEARED, **_options(tile),
+            best.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, weight_scores,
+            values, result, table.cells, self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
-        return own, values, result
+        return weight_scores, values, result
 
     def max_marginals(self) -> Tensor:
         """Return the best score of a structure with each weight."""
         table, tile = self.table, self._fitting(self.table.use_tile)
-        own, values, _ = self.best()
-        around, result = torch.empty_like(values), torch.empty_like(own)
+        weight_scores, values, _ = self.best()
+        around, result = torch.empty_like(values), torch.empty_like(weight_scores)
         self._launch(
-            best.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, own, values, around, result,
-            table.cells, self.count, *tile, CLEARED, **_options(tile),
+            best.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, weight_scores, values,
+            around, result, table.cells, self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
-                best.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses, own,
-                values, around, result, table.cells, self.count, *tile, **_options(tile),
+                best.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses,
+                weight_scores, values, around, result, table.cells, self.count, *tile, **_options(tile),
             )  # fmt: skip
         return result
 
     def best_weights(self) -> tuple[Tensor, Tensor]:
         """Return a mask of the weights of a best structure, ``(batch, 1, weights)``, and its score."""
-        own, values, result = self.best()
+        weight_scores, values, result = self.best()
         seeds = self.index.new_zeros(self.batch)
         powers = self.index.new_empty(1, dtype=torch.int32)
-        used = self._choose((own, powers), (values, powers), (values.stride(0), 0), seeds, 1, False)
+        used = self._choose((weight_scores, powers), (values, powers), (values.stride(0), 0), seeds, 1, False)
         return used, result
 
     def kbest_weights(self, k: int, features: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -171,31 +171,33 @@ class Run:
         values)``. All numbers are float64.
         """
         table, extent = self.table, self.table.extent
-        own, cells, top = self.best()
-        scored = own if features is None else features.contiguous()
+        weight_scores, cells, top = self.best()
+        scored = weight_scores if features is None else features.contiguous()
         count, values = (0, 1) if features is None else features.shape[2:]
         choices, longest = max(extent.choices + count * extent.used, 1), max(table.longest, values)
-        found, scores = own.new_full((self.batch, k), -torch.inf), own.new_empty(self.batch, k)
+        best_scores = weight_scores.new_full((self.batch, k), -torch.inf)
+        scores = torch.empty_like(best_scores)
         used = self.index.new_zeros(self.batch, k, self.count, dtype=torch.int64 if count else torch.int8)
         codes = self.index.new_empty(self.batch, k, dtype=torch.int64)
 
-        def room(*shape: int) -> Tensor:
+        def workspace(*shape: int) -> Tensor:
             return self.index.new_empty(self.batch, *shape, dtype=torch.int32)
 
-        terms, rooms = block(table.longest), block(k - 1)
+        terms, slots = block(table.longest), block(k - 1)
         self._launch(
             kbest.kbest, (self.batch,), table.rows, table.rows.shape[1], table.ends, table.ends.shape[1],
-            table.maker, self.index, own, cells, top, scored, table.places, room(extent.waiting + 1),
-            room(k, choices), room(max(extent.used, 1)), scores, codes, used, found, table.cells, self.count,
-            scored.stride(0), extent.waiting + 1, choices, max(extent.used, 1), longest, k, count, values, terms,
-            block(values), rooms, num_warps=min(max(terms, rooms) // 32, 8), num_stages=1,
+            table.maker, self.index, weight_scores, cells, top, scored, table.places,
+            workspace(extent.waiting + 1), workspace(k, choices), workspace(max(extent.used, 1)), scores, codes,
+            used, best_scores, table.cells, self.count, scored.stride(0), extent.waiting + 1, choices,
+            max(extent.used, 1), longest, k, count, values, terms, block(values), slots,
+            num_warps=min(max(terms, slots) // 32, 8), num_stages=1,
         )  # fmt: skip
-        return used, found
+        return used, best_scores
 
     def drawn_weights(self, chart: Numbers, number: int) -> Tensor:
         """Return masks of the weights of samples, ``(batch, number, weights)``."""
         size = (self.batch, number)
-        seeds = torch.randint(torch.iinfo(torch.int64).max, size, device=self.own.device)
+        seeds = torch.randint(torch.iinfo(torch.int64).max, size, device=self.place_scores.device)
         return self._choose(self.weights, chart.pair, self._steps(chart), seeds, number, True)
 
     def _choose(
@@ -203,8 +205,8 @@ class Run:
         number: int, random: bool,
     ) -> Tensor:  # fmt: skip
         table, tile = self.table, _half(self._fitting(self.table.tile))
-        chosen = self.own.new_empty(self.batch, number, table.cells, dtype=torch.int8)
-        used = self.own.new_empty(self.batch, number, self.count, dtype=torch.int8)
+        chosen = self.place_scores.new_empty(self.batch, number, table.cells, dtype=torch.int8)
+        used = self.place_scores.new_empty(self.batch, number, self.count, dtype=torch.int8)
         if number:
             self._launch(
                 best.choose, (self.batch * number,), *self._rows, table.same, self.index, seeds, *weights, *cells,
@@ -234,12 +236,12 @@ class Run:
 
     def _launch(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **options: int) -> None:
         """Launch a kernel on the device of the tensors, which need not be the current one."""
-        with device_of(self.own):
+        with device_of(self.place_scores):
             kernel[grid](*arguments, **options)
 
     def _fitting(self, tile: Tile) -> Tile:
         """Return a tile that fits into registers: numbers of float64 take twice the space."""
-        return _half(tile) if self.own.dtype == torch.float64 else tile
+        return _half(tile) if self.place_scores.dtype == torch.float64 else tile
 
     def _steps(self, each: Numbers) -> tuple[int, int]:
         """Return the steps from one item to the next, in mantissas and in exponents."""

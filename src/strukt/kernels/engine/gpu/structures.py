@@ -45,7 +45,7 @@ class Trees(Gpu):
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
         return scores[0].shape[1:3]
 
-    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         values = self._values(scores)
         return (scores[0] if values is None else values.logsumexp(-1).sum(-1)).flatten(1)
 
@@ -53,17 +53,17 @@ class Trees(Gpu):
         values = self._values(scores)
         return (scores[0] if values is None else values.amax(-1).sum(-1)).flatten(1)
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        values, found = self._values(scores), self._placed(found, scores)
-        return found if values is None else self._unbound(found[..., None, None] * _shares(values))
+    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        values, rows = self._values(scores), self._placed(rows, scores)
+        return rows if values is None else self._unbound(rows[..., None, None] * _shares(values))
 
-    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        values, found = self._values(scores), self._placed(found, scores)
+    def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        values, rows = self._values(scores), self._placed(rows, scores)
         if values is None:
-            return found
-        found, best = found[..., None, None], values.amax(-1, keepdim=True)
-        impossible = (found == -torch.inf) | (values == -torch.inf)  # others may be padding
-        return self._unbound(torch.where(impossible, -torch.inf, found + (values - best)))
+            return rows
+        rows, best = rows[..., None, None], values.amax(-1, keepdim=True)
+        impossible = (rows == -torch.inf) | (values == -torch.inf)  # others may be padding
+        return self._unbound(torch.where(impossible, -torch.inf, rows + (values - best)))
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         values, moves = self._values(scores), self._values(directions)
@@ -72,17 +72,17 @@ class Trees(Gpu):
         return _expected(_shares(values), moves).sum((-1, -2)).flatten(1)
 
     def _changed(
-        self, found: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
+        self, changes: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
         options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
         values = self._values(scores)
         if values is None or directions is None:
-            return self._placed(found, scores)
+            return self._placed(changes, scores)
         shares, moves = _shares(values), self._values(directions)
         expected = _expected(shares, moves)
         turned = expected - shares * expected.sum(-1, keepdim=True)
-        found, used = (self._placed(each, scores)[..., None, None] for each in (found, used))
-        return self._unbound(found * shares + torch.where(used != 0, used * turned, 0.0))
+        changes, used = (self._placed(each, scores)[..., None, None] for each in (changes, used))
+        return self._unbound(changes * shares + torch.where(used != 0, used * turned, 0.0))
 
     def _features(self, scores: Sequence[Tensor]) -> Tensor | None:
         values = self._values(scores)
@@ -110,8 +110,8 @@ class Trees(Gpu):
         shaped = [event.reshape(*used.shape[:2], *event_shape) for event in events]
         return shaped[0] if len(shaped) == 1 else torch.stack(shaped, -1)
 
-    def _placed(self, found: Tensor, scores: Sequence[Tensor]) -> Tensor:
-        return found.reshape(scores[0].shape[:3])
+    def _placed(self, rows: Tensor, scores: Sequence[Tensor]) -> Tensor:
+        return rows.reshape(scores[0].shape[:3])
 
     def _values(self, scores: Sequence[Tensor]) -> Tensor | None:
         """Return the scores of the values of each feature of a place, ``(batch, *places, features, values)``."""
@@ -179,23 +179,23 @@ class Pairs(Gpu):
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
         return (1,)
 
-    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         main, pairs = scores
         each = pairs.repeat_interleave(len(main) // max(len(pairs), 1), 0)
         return torch.cat([main.flatten(1), each.flatten(1)], 1)
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        return self._joined(found, scores, torch.sum)
+    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        return self._joined(rows, scores, torch.sum)
 
-    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        return self._joined(found, scores, torch.amax)
+    def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        return self._joined(rows, scores, torch.amax)
 
-    def _joined(self, found: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
+    def _joined(self, rows: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
         """Return the numbers of main scores and of pairs, joined over the items that share pairs."""
         main, pairs = scores
         count = math.prod(main.shape[1:])
-        each = found[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), found.shape[1] - count)
-        return found[:, :count].reshape(main.shape).contiguous(), join(each, 1).reshape(pairs.shape)
+        each = rows[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), rows.shape[1] - count)
+        return rows[:, :count].reshape(main.shape).contiguous(), join(each, 1).reshape(pairs.shape)
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         shape = scores[0].shape[1:]
@@ -236,12 +236,12 @@ class Rows(Gpu):
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
         return (1,)
 
-    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         return joined([score.flatten(1) for score in scores])
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        pairs = zip(parted(found, scores), scores, strict=True)
-        parts = tuple(torch.empty_like(score, dtype=found.dtype).copy_(part) for part, score in pairs)
+    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        pairs = zip(parted(rows, scores), scores, strict=True)
+        parts = tuple(torch.empty_like(score, dtype=rows.dtype).copy_(part) for part, score in pairs)
         return parts if len(parts) > 1 else parts[0]
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
