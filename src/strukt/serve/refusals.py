@@ -69,7 +69,8 @@ def validation_message(error: Mapping[str, Any]) -> str:
     Examples:
         >>> validation_message({"type": "missing", "loc": ("body",), "msg": "Field required", "input": None})[:50]
         'the body is empty; expected a JSON object such as '
-        >>> validation_message({"type": "int_type", "loc": ("body", "k"), "msg": "Input should be an integer", "input": "5"})
+        >>> error = {"type": "int_type", "loc": ("body", "k"), "msg": "Input should be an integer", "input": "5"}
+        >>> validation_message(error)
         'k: Input should be an integer; got "5"'
     """
     kind, place, value = error["type"], error["loc"][1:], error.get("input")
