@@ -7,6 +7,7 @@ import torch
 from tests.kernels.engine.gpu.device import DEVICE, LAST, by_kernels, on_device
 
 from strukt.distributions import CTC
+from strukt.testing.subjects import STRUCTURES
 from strukt.testing.subjects.scores import normal
 
 ITEMS, TARGET, LABELS = 16, 20, 16
@@ -42,7 +43,16 @@ def frames(generator, batch, size):
     return (normal(generator, *batch, size, LABELS),)
 
 
-SUBJECTS = LAST | {
+KERNELS = {
+    subject.name.split(",")[0]: subject
+    for subject in STRUCTURES
+    if subject.name.split(",")[0] in ("NonProjectiveTree", "PCFG", "SpanningTree")
+}
+"""Structures with kernels of their own only, for trees."""
+
+NAMES = (*LAST, *KERNELS)
+
+SUBJECTS = LAST | KERNELS | {
     "LinearChain": replace(LAST["LinearChain"], draw=chains),
     "SemiMarkov": replace(LAST["SemiMarkov"], draw=segments),
     "SpanTree": replace(LAST["SpanTree"], draw=spans),

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import LAST, needed
+from tests.kernels.engine.gpu.device import needed
 from tests.kernels.engine.gpu.middling import (
     EVENTS,
+    NAMES,
     QUESTIONS,
     SEVERAL,
     SMOOTH,
@@ -26,7 +27,7 @@ EXACT = {"max_score", "mode"}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("name", NAMES)
 def test_equal_those_of_the_cpu(name, dtype):
     """In both types, to about their precision; the CPU computes in float64."""
     case = middling(name, dtype)
@@ -37,7 +38,7 @@ def test_equal_those_of_the_cpu(name, dtype):
         assert differences(found, expected, tolerance) == []
 
 
-@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_run_has_the_same_bits(name):
     case = middling(name)
     first = answers(case)
@@ -45,7 +46,7 @@ def test_every_run_has_the_same_bits(name):
         assert (repeat, changes(name, answers(case), first)) == (repeat, [])
 
 
-@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("name", NAMES)
 def test_memory_that_held_nan(name):
     case = middling(name)
     first = answers(case)
@@ -77,7 +78,7 @@ def test_any_number_of_warps(name, warps, monkeypatch):
     assert differences(found, usual, 1e-5) == []
 
 
-@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("name", NAMES)
 def test_samples_and_modes_are_structures(name):
     case = middling(name)
     there, here = on_cpu(case).distribution(), answers(case, EVENTS)
