@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from strukt import CTC, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.nn import CRF, tag_constraints
 from strukt.onnx import linear_chain, mode, non_projective_tree, projective_tree, span_tree
 
 FREE = torch.export.Dim.DYNAMIC
@@ -30,8 +31,17 @@ def spans(labelled):
     return lambda scores, lengths, **options: SpanTree(scores, lengths, labelled=labelled, **options)
 
 
+def layer(scores, lengths, **options):
+    """A layer as models have it, which needs no option."""
+    crf = CRF(3, tag_constraints(["O", "B-X", "I-X"], "BIO"))
+    with torch.no_grad():
+        crf.transition[:], crf.end[:] = torch.tensor([[1.0, -1.0, 0.5]]), torch.tensor([0.3, 0.0, -1.0])
+    return crf(scores, lengths)
+
+
 CASES = {
     "chain": (chain, lambda n: (n, 3)),
+    "layer": (layer, lambda n: (n, 3)),
     "projective": (trees(ProjectiveTree), lambda n: (n, n + 1)),
     "projective-many-roots": (trees(ProjectiveTree, False), lambda n: (n, n + 1)),
     "projective-labels": (trees(ProjectiveTree, labelled=True), lambda n: (n, n + 1, 2)),
