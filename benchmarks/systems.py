@@ -1,20 +1,23 @@
 """Models of strukt and pipelines of spaCy on gold tokens: how right they are, how fast, and how large.
 
-A system is `NAME=FOLDER`, or `NAME=FOLDER+FOLDER` for a tagger and a parser. Each is measured in its own process:
-the fastest of three passes over the corpus after a first, by which time a system may have cached words, and
-sentences given one by one.
+A system is `NAME=FOLDER`, or `NAME=FOLDER+FOLDER` for a tagger and a parser; `:MINUTES` at the end is the time of
+its training, which the records of strukt's own models have. Systems are measured in turn, in several rounds, each
+time in a process of its own: three passes over the corpus after a first, by which time a system may have cached
+words, and sentences given one by one. The fastest pass of all rounds counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
+import re
 import resource
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -30,13 +33,42 @@ SINGLES = 300
 """Sentences that are annotated one by one."""
 
 PASSES = 3
-"""Passes over the corpus after the first, of which the fastest counts: other programs only ever slow it down."""
+"""Passes over the corpus after the first."""
+
+ROUNDS = 3
+"""How often each system is measured; the fastest pass counts, because other programs only ever slow it down."""
 
 Columns = dict[str, list[Any]]
 """The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
 
 System = Callable[[Sequence[Any]], list[Columns]]
 """From sentences to predictions."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system to measure.
+
+    Attributes:
+        name: Its name in the table.
+        folders: Its models, each of which reads the predictions of those before it.
+        minutes: Minutes of training; None if unknown.
+    """
+
+    name: str
+    folders: list[str]
+    minutes: float | None
+
+    @classmethod
+    def read(cls, argument: str) -> Entry:
+        """Read an entry from the command line."""
+        match = re.fullmatch(r"([^=]+)=(.+?)(?::([0-9.]+))?", argument)
+        if match is None:
+            sys.exit(f"{argument}: a system is given as NAME=FOLDER, NAME=FOLDER+FOLDER or NAME=FOLDER:MINUTES")
+        folders = match[2].split("+")
+        known = [recorded_minutes(folder) for folder in folders]
+        recorded = sum(known) if all(known) else None  # type: ignore[arg-type]
+        return cls(match[1], folders, float(match[3]) if match[3] else recorded)
 
 
 @dataclass(frozen=True)
@@ -56,6 +88,22 @@ class Measured:
     latency: float
     memory: int
     size: int
+
+
+def recorded_minutes(folder: str) -> float | None:
+    """Return the minutes of training from the records of a model of strukt; None if there are none."""
+    path = Path(folder) / "metrics.json"
+    return json.loads(path.read_text(encoding="utf-8")).get("minutes") if path.exists() else None
+
+
+def fastest(rounds: Sequence[Measured]) -> Measured:
+    """Return the highest speed, lowest latency and lowest memory of several rounds."""
+    return replace(
+        rounds[0],
+        speed=max(each.speed for each in rounds),
+        latency=min(each.latency for each in rounds),
+        memory=min(each.memory for each in rounds),
+    )
 
 
 def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
@@ -151,30 +199,35 @@ def size_of(folder: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
-def rows(found: dict[str, list[Measured]]) -> Iterator[list[str]]:
+def rows(systems: Sequence[Entry], found: dict[str, list[Measured]]) -> Iterator[list[str]]:
     """A row for each system: its speed with each number of threads, and the rest with the first."""
-    for name, each in found.items():
+    for entry in systems:
+        each = found[entry.name]
         speeds = [cell for one in each for cell in (f"{one.speed:,.0f}", duration(one.latency))]
         megabytes = [f"{number / 1e6:,.0f} MB" for number in (each[0].memory, each[0].size)]
-        yield [name, *speeds, *megabytes, *(f"{score:.2f}" for score in each[0].scores.values())]
+        minutes = "" if entry.minutes is None else f"{entry.minutes:.0f}"
+        yield [entry.name, *speeds, *megabytes, minutes, *(f"{score:.2f}" for score in each[0].scores.values())]
 
 
 def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
     """The names of the columns of `rows`; the first number of threads is that of the heading."""
     marks = ["", *(f", {count} threads" for count in threads[1:])]
     speeds = [f"{name}{mark}" for mark in marks for name in ("words per second", "one sentence")]
-    return ["system", *speeds, "memory", "size", *scores]
+    return ["system", *speeds, "memory", "size", "minutes", *scores]
 
 
-def measure_all(systems: dict[str, list[str]], file: str, threads: Sequence[int]) -> dict[str, list[Measured]]:
-    """Measure systems in turn, with each number of threads, each in a process of its own."""
-    found: dict[str, list[Measured]] = {name: [] for name in systems}
-    for name, folders in systems.items():
-        for count in threads:
-            os.environ["OMP_NUM_THREADS"] = str(count)  # read when a process starts
-            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-                found[name].append(process.submit(measured, folders, file, count).result())
-    return found
+def measure_all(systems: Sequence[Entry], file: str, threads: Sequence[int]) -> dict[str, list[Measured]]:
+    """Measure systems in turn, with each number of threads, each time in a process of its own."""
+    places = [(entry.name, count) for entry in systems for count in threads]
+    found: dict[tuple[str, int], list[Measured]] = {place: [] for place in places}
+    for _ in range(ROUNDS):
+        for entry in systems:
+            for count in threads:
+                os.environ["OMP_NUM_THREADS"] = str(count)  # read when a process starts
+                with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+                    one = process.submit(measured, entry.folders, file, count).result()
+                found[entry.name, count].append(one)
+    return {entry.name: [fastest(found[entry.name, count]) for count in threads] for entry in systems}
 
 
 def section_of(file: str) -> str:
@@ -188,14 +241,11 @@ def main() -> None:
     """Parses the command line, measures, prints."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.systems", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="test corpus: CoNLL-U, or words with tags of entities")
-    parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER]", nargs="+", help="what to measure")
+    parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER][:MINUTES]", nargs="+", help="what to measure")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with")
     parser.add_argument("--output", help="page whose section 'systems-trees', or 'systems-entities', is replaced")
     arguments = parser.parse_args()
-    if not all("=" in given for given in arguments.systems):
-        sys.exit("a system is given as NAME=FOLDER, or NAME=FOLDER+FOLDER")
-    split = (given.split("=", 1) for given in arguments.systems)
-    systems = {name: folders.split("+") for name, folders in split}
+    systems = [Entry.read(argument) for argument in arguments.systems]
 
     from strukt.errors import StruktError
 
@@ -205,7 +255,7 @@ def main() -> None:
         heading = machine(arguments.threads[0])
         found = measure_all(systems, arguments.file, arguments.threads)
         names = header(arguments.threads, list(next(iter(found.values()))[0].scores))
-        publish(f"{heading}\n\n{table(names, rows(found))}", section, arguments.output)
+        publish(f"{heading}\n\n{table(names, rows(systems, found))}", section, arguments.output)
     except (StruktError, PageError) as error:
         sys.exit(str(error))
 

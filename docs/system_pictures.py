@@ -1,8 +1,9 @@
-"""The picture of whole systems: accuracy over speed, from the tables of the page of benchmarks."""
+"""The pictures of whole systems: accuracy over speed, from the tables of the page of benchmarks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import log10
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from shapes import dot, line, svg, text
 from strukt.viz.canvas.svg import text_width
 
 BENCHMARKS = Path(__file__).parent / "benchmarks.md"
-SECTION = "systems-trees"
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 690, 30, 360
@@ -39,9 +39,9 @@ class System:
     accuracy: float
 
 
-def trees() -> str:
-    """Draw labelled attachment over words per second (log scale)."""
-    return scatter(read(BENCHMARKS.read_text(encoding="utf-8"), SECTION, "LAS"), "LAS")
+def picture(section: str, score: str) -> str:
+    """Draw a score over words per second (log scale), for the systems of a section of the page."""
+    return scatter(read(BENCHMARKS.read_text(encoding="utf-8"), section, score), score)
 
 
 def read(page: str, section: str, score: str) -> list[System]:
@@ -121,4 +121,7 @@ def _number(cell: str) -> float:
     return float(cell.replace(",", "").replace("*", ""))
 
 
-PICTURES = {"systems.svg": trees}
+PICTURES = {
+    "systems.svg": partial(picture, "systems-trees", "LAS"),
+    "systems-entities.svg": partial(picture, "systems-entities", "F1"),
+}

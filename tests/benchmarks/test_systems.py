@@ -1,7 +1,7 @@
 """Whole systems are measured by what they predict, of strukt and of spaCy alike."""
 
 import pytest
-from benchmarks.systems import Measured, columns_of, header, of_spacy, rows, scores
+from benchmarks.systems import Entry, Measured, columns_of, fastest, header, of_spacy, rows, scores
 
 from strukt.data import conllu
 
@@ -37,6 +37,20 @@ def test_a_row_has_speeds_for_each_number_of_threads():
     one = Measured({"LAS": 81.234}, 23456.7, 0.0015, 300_000_000, 2_100_000)
     two = Measured({"LAS": 81.234}, 30000.0, 0.0012, 310_000_000, 2_100_000)
     assert header([1, 2], ["LAS"])[3:5] == ["words per second, 2 threads", "one sentence, 2 threads"]
-    (row,) = rows({"fast": [one, two]})
-    assert row == ["fast", "23,457", "1.50 ms", "30,000", "1.20 ms", "300 MB", "2 MB", "81.23"]
+    (row,) = rows([Entry("fast", ["folder"], 12.6)], {"fast": [one, two]})
+    assert row == ["fast", "23,457", "1.50 ms", "30,000", "1.20 ms", "300 MB", "2 MB", "13", "81.23"]
     assert len(row) == len(header([1, 2], ["LAS"]))
+
+
+def test_the_fastest_round_counts():
+    rounds = [Measured({"F1": 1.0}, *each, 5) for each in [(9, 2, 7), (8, 1, 9)]]
+    assert fastest(rounds) == Measured({"F1": 1.0}, 9, 1, 7, 5)
+
+
+def test_an_entry_has_folders_and_minutes(tmp_path):
+    (tmp_path / "metrics.json").write_text('{"minutes": 4.5}')
+    assert Entry.read("a b=one+two:31") == Entry("a b", ["one", "two"], 31.0)
+    assert Entry.read(f"a={tmp_path}+{tmp_path}") == Entry("a", [str(tmp_path)] * 2, 9.0)
+    assert Entry.read("a=nowhere").minutes is None
+    with pytest.raises(SystemExit, match="NAME=FOLDER"):
+        Entry.read("nowhere")

@@ -36,6 +36,26 @@ def test_a_rounded_model_claims_no_scores_of_the_one_that_it_comes_from(tagger, 
     assert json.loads(capfd.readouterr().out)["accuracy"] > 0
 
 
+def test_dev_scores_of_both_models_are_printed_and_those_of_the_new_one_kept(tagger, treebank, tmp_path, capfd):
+    folder = tmp_path / "rounded"
+    assert main(["export", tagger, "-o", str(folder), "--precision", "int8", "--dev", treebank.test]) == 0
+    head, row = capfd.readouterr().out.splitlines()
+    assert head.split() == [tagger, str(folder)]
+    kept = json.loads((folder / "metrics.json").read_text())["dev"]
+    scores = []
+    for model in (tagger, str(folder)):
+        assert main(["evaluate", model, treebank.test, "--json"]) == 0
+        scores.append(json.loads(capfd.readouterr().out)["accuracy"])
+    assert row.split() == ["accuracy", *(f"{score:.2f}" for score in scores)]
+    assert kept == {"accuracy": scores[1]}
+
+
+def test_a_missing_dev_corpus_is_reported_before_the_export(tagger, tmp_path, capsys):
+    assert main(["export", tagger, "-o", str(tmp_path / "x"), "--dev", str(tmp_path / "none")]) == 2
+    assert "none" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 def test_it_says_what_cannot_be_exported(tagger, tmp_path, capsys):
     assert main(["export", tagger, "-o", tagger]) == 2
     assert "holds a model already" in capsys.readouterr().err

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from strukt.cli.configuration import parse
+from strukt.configurations import configurations
 from strukt.data.vocabulary import Vocabulary
-from strukt.published import configurations
 from strukt.tasks.common import ranges
 from strukt.tasks.common.spans.layer import GoldSpans
 from strukt.tasks.common.spans.published_codes import PublishedCodes

@@ -10,9 +10,9 @@ from tests import tiny_corpora
 from tests.fidelity.dense_probabilistic_transformer import Model, mean_field
 
 from strukt.cli.configuration import parse
+from strukt.configurations import configurations
 from strukt.errors import SettingError
 from strukt.nn import ProbabilisticTransformer, Updates
-from strukt.published import configurations
 from strukt.tasks.common.config import OptimizerConfig, TaskConfig
 from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
 from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig

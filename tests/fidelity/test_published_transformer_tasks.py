@@ -8,11 +8,11 @@ import torch
 from tests import tiny_corpora
 
 from strukt.cli.configuration import parse
+from strukt.configurations import configurations
 from strukt.data import conllu
 from strukt.data.classes import labelled
 from strukt.errors import SettingError
 from strukt.nn import PublishedTransformer
-from strukt.published import configurations
 from strukt.tasks import classify, mlm
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.common.config import TaskConfig

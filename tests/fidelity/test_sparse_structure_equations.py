@@ -10,9 +10,9 @@ from tests.fidelity.dense_sparsemap import arcs_of, every_tree, sparsemap
 
 from strukt import FactorGraph, NonProjectiveTree, mappings
 from strukt.cli.configuration import parse
+from strukt.configurations import configurations
 from strukt.factor_graph import factors
 from strukt.losses import fenchel_young_loss
-from strukt.published import configurations
 from strukt.tasks.common import ranges
 
 STEP = 1e-6

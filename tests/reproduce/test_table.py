@@ -5,9 +5,9 @@ import re
 import pytest
 
 from strukt.cli.configuration import parse
+from strukt.configurations import configurations
 from strukt.data.corpora.open_corpora import CORPORA
 from strukt.data.corpora.treebanks import treebank
-from strukt.published import configurations
 from strukt.reproduce import table as tables
 from strukt.reproduce.corpora import EXTRACTS
 from strukt.reproduce.results import recorded

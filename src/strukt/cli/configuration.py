@@ -10,11 +10,11 @@ from typing import Any, NoReturn, get_type_hints
 
 import jsonargparse
 
-from strukt import published
 from strukt.cli import option_files
 from strukt.cli.console import UsageError, suggestion
 from strukt.cli.help_format import HelpFormatter
 from strukt.cli.options import refuse_unknown
+from strukt.configurations import configurations
 from strukt.tasks import TASKS
 from strukt.tasks.common.options import flat
 
@@ -51,7 +51,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     option_files.require_shallow_values(arguments)
-    arguments = _with_values(task, _with_published(task, arguments))
+    arguments = _with_values(task, _with_shipped(task, arguments))
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
@@ -89,18 +89,19 @@ def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
 
 
 def _help_of_config(task: str) -> str:
-    shipped = [known for known in published.configurations().values() if known.task == task]
-    names = "; ".join(f"{known.name} ({known.source})" for known in shipped)
-    published_ones = f", or the name of a published configuration: {names}" if names else ""
-    return f"YAML or JSON file of options, as printed by --print_config{published_ones}."
+    shipped = [known for known in configurations().values() if known.task == task]
+    names = "; ".join(f"{known.name} ({known.summary})" for known in shipped)
+    alternative = f", or a configuration of the package: {names}" if names else ""
+    return f"YAML or JSON file of options, as printed by --print_config{alternative}."
 
 
-def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
-    """Replace names of published configurations among the arguments by the paths of their files."""
+def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
+    """Replace names of configurations of the package among the arguments by the paths of their files."""
+    known = configurations()
     files = {
-        name: _published_file(task, name)
+        name: _shipped_file(task, name)
         for name in option_files.named(arguments, ["--config"])
-        if name.startswith(published.PREFIX) and not Path(name).exists()
+        if (name in known or name.startswith("published/")) and not Path(name).is_file()
     }
     options = {f"--config={name}": f"--config={file}" for name, file in files.items()}
     return [(files | options).get(argument, argument) for argument in arguments]
@@ -118,8 +119,8 @@ def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
     ]
 
 
-def _published_file(task: str, name: str) -> str:
-    known = published.configurations()
+def _shipped_file(task: str, name: str) -> str:
+    known = configurations()
     if name not in known:
         of_task = [other for other, each in known.items() if each.task == task]
         hint = suggestion(name, of_task) if of_task else f"none is for {task!r}"

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from strukt.data.files.digests import explained
 from strukt.errors import DataError
-from strukt.train.storage import read_json
+from strukt.train.storage import read_json, write_json
 
 LARGEST_SCORE = 1e305
 """Largest score accepted: above exp(700), the largest perplexity reported; differences do not overflow."""
@@ -33,6 +34,20 @@ def read_metrics(folder: Path) -> dict[str, Any]:
             folder / "metrics.json",
         )
     return metrics
+
+
+def save_dev_scores(folder: Path, dev: Mapping[str, float]) -> None:
+    """Replace the scores on the development corpus in metrics.json.
+
+    Args:
+        folder: The folder of the saved model.
+        dev: The scores, by name.
+
+    Raises:
+        DataError: If metrics.json is missing or damaged, or cannot be written.
+    """
+    with explained(folder, "written"):
+        write_json(folder / "metrics.json", read_metrics(folder) | {"dev": dict(dev)})
 
 
 def scores(entry: Mapping[str, float]) -> dict[str, float]:

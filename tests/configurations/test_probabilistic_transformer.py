@@ -3,7 +3,7 @@
 import pytest
 
 from strukt.cli.configuration import parse
-from strukt.published import configurations
+from strukt.configurations import configurations
 from strukt.tasks.common.ranges import require_valid
 
 OPTIONS = {

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from strukt.cli.configuration import parse
+from strukt.configurations import configurations
 from strukt.data import conllu
 from strukt.nn import (
     LSTM,
@@ -15,7 +16,6 @@ from strukt.nn import (
     MeanFieldAttention,
     VariationalAttention,
 )
-from strukt.published import configurations
 from strukt.tasks.common.ranges import require_valid
 from strukt.tasks.count.model import ChunkCounter
 from strukt.tasks.lm.model import LanguageModel
@@ -48,7 +48,7 @@ def size(*modules):
 
 def test_each_table_has_its_models():
     names = {
-        name.removeprefix("published/") for name, it in configurations().items() if "Liu Ziyin" in it.source
+        name.removeprefix("published/") for name, it in configurations().items() if "Liu Ziyin" in it.summary
     }
     numbers = {f"{task}-{kind}" for task in ("sort", "count") for kind in PARTS}
     assert names == numbers | {"lm-rnn", "lm-lstm", "lm-mfa"}

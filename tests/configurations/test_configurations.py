@@ -1,11 +1,11 @@
-"""Published configurations: each is read by its task, whatever is wrong with a name is said."""
+"""Configurations of the package: each is read by its task, and wrong names are refused."""
 
 import pytest
 
 from strukt.cli.configuration import parse
 from strukt.cli.console import UsageError
 from strukt.cli.main import main
-from strukt.published import Configuration, configurations
+from strukt.configurations import Configuration, configurations
 from strukt.tasks import TASKS
 
 
@@ -18,7 +18,7 @@ def shipped(tmp_path, monkeypatch):
         f"published/{name}": Configuration(f"published/{name}", task, "Table 1 of Nobody (2020)", path)
         for name, task in (("tagger", "tag"), ("parser", "dependency"))
     }
-    monkeypatch.setattr("strukt.published.configurations", lambda: found)
+    monkeypatch.setattr("strukt.cli.configuration.configurations", lambda: found)
     return found
 
 
@@ -42,6 +42,12 @@ def test_a_file_of_the_same_name_is_read_instead(shipped, tmp_path, monkeypatch)
     assert parse("tag", ["--config", "published/tagger"]).config.encoder.layers == 5
 
 
+def test_a_folder_of_the_same_name_is_not_in_the_way(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fast").mkdir()
+    assert parse("pipeline", ["--config", "fast"]).config.arc_size == 128
+
+
 def test_the_task_must_be_the_one_of_the_configuration(shipped):
     expected = r"published/parser is for another task; use: strukt train dependency --config published/parser"
     with pytest.raises(UsageError, match=expected):
@@ -63,7 +69,7 @@ def test_help_lists_those_of_the_task(shipped, capsys):
 
 def test_a_file_without_its_first_line_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.yaml").write_text("encoder: {}\n")
-    monkeypatch.setattr("strukt.published.__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr("strukt.configurations.FOLDER", tmp_path)
     with pytest.raises(ValueError, match=r"a\.yaml: the first line must be like"):
         configurations()
 

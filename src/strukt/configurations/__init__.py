@@ -1,0 +1,58 @@
+"""Configurations in the package, for `strukt train TASK --config NAME`.
+
+Each configuration is a file `NAME.yaml` in this folder; those of published models are in `published/`. The first
+line names the task, and says what the configuration is for, or where it was published::
+
+    # strukt train cogs: Table 1 of Wu and Tu (2023)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+"""The folder of all configurations."""
+
+_FIRST_LINE = re.compile(r"# strukt train (\w+): (.+)\n")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The options of a model.
+
+    Attributes:
+        name: The name in `--config`, such as `fast` or `published/cogs`.
+        task: The task of the configuration.
+        summary: What it is for; for a published model, the publication, and the table or section in it.
+        path: The YAML file.
+    """
+
+    name: str
+    task: str
+    summary: str
+    path: Path
+
+
+def configurations() -> dict[str, Configuration]:
+    """Return all configurations by name, in alphabetical order.
+
+    Raises:
+        ValueError: If the first line of a file is of another form.
+
+    Examples:
+        >>> all(name == configuration.name for name, configuration in configurations().items())
+        True
+    """
+    loaded = (_read(path) for path in sorted(FOLDER.rglob("*.yaml")))
+    return {configuration.name: configuration for configuration in loaded}
+
+
+def _read(path: Path) -> Configuration:
+    with path.open(encoding="utf-8") as stream:
+        first = _FIRST_LINE.fullmatch(stream.readline())
+    if first is None:
+        raise ValueError(f"{path}: the first line must be like '# strukt train TASK: SUMMARY'")
+    name = path.relative_to(FOLDER).with_suffix("").as_posix()
+    return Configuration(name, first[1], first[2], path)
