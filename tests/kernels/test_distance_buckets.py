@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.kernels import weighted_buckets
+from strukt.kernels import all_pairs, weighted_buckets
 from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
 
 BUCKETS = [Buckets(None), Buckets(0), Buckets(1), Buckets(3), Buckets(2, shared=False)]
@@ -49,6 +49,10 @@ def test_each_pair_is_in_its_bucket(buckets, n, seed):
     torch.testing.assert_close(scores(left, right, buckets), expected)
     torch.testing.assert_close(gathered(weights, right, buckets), at_left)
     torch.testing.assert_close(scattered(weights, left, buckets), at_right)
+    if n:
+        torch.testing.assert_close(all_pairs.scores(left, right, buckets), expected)
+        torch.testing.assert_close(all_pairs.gathered(weights, right, buckets), at_left)
+        torch.testing.assert_close(all_pairs.scattered(weights, left, buckets), at_right)
 
 
 @pytest.mark.parametrize("buckets", BUCKETS)

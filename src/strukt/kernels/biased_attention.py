@@ -19,7 +19,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
 from strukt.kernels.distance_buckets import Buckets
-from strukt.kernels.distance_tiles import NEVER, in_padding, may_attend
+from strukt.kernels.distance_tiles import NEVER, in_padding, is_everywhere, may_attend
 
 _BLOCK = 1 << 18
 """The number of pairs in a block: small enough for the cache of a core, large enough for fast matrix products."""
@@ -49,7 +49,7 @@ def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
 
 def pairs(bias: Tensor) -> Tensor:
     """Return the bias of each pair i, j, ``(..., n, n)``, from the biases by distance ``(..., 2n - 1)``."""
-    return _reversed_pairs(bias).flip(-2)
+    return _reversed_pairs(bias, (bias.shape[-1] + 1) // 2).flip(-2)
 
 
 def messages(
@@ -89,12 +89,11 @@ def messages(
     if not left.numel():
         return left, right if transposed else None
     attends = may_attend(inside, causal)[..., None, None]
-    all_attend = bool(attends.all())
+    all_attend = is_everywhere(attends)
     if not all_attend:
         left = left.masked_fill(~attends, 0.0)
     distance = torch.arange(1 - n, n, device=bias.device)
-    bias = bias.masked_fill(distance >= 0 if causal else distance == 0, NEVER)
-    bias = bias.expand(batch, channels, 2 * n - 1).flatten(0, 1)
+    bias = bias.masked_fill(distance >= 0 if causal else distance == 0, NEVER).repeat(batch, 1)
     never = in_padding(inside.repeat_interleave(channels, 0), left)
     rows, columns = left.transpose(1, 2).flatten(0, 1).flip(1), right.transpose(1, 2).flatten(0, 1)
     options = (scale, causal, transposed)
@@ -190,16 +189,19 @@ def _probabilities(
     columns: slice,
 ) -> Tensor:
     """Return the attention probabilities P of the given groups, rows and columns."""
-    added = _reversed_pairs(bias)[g, rows, columns]
+    added = _reversed_pairs(bias, right.shape[1])[g, rows, columns]
     scores = torch.baddbmm(added, left[g, rows], right[g, columns].mT, alpha=scale)
     if never is not None:
         scores += never[g, :, columns]
     return scores.softmax(-1)
 
 
-def _reversed_pairs(bias: Tensor) -> Tensor:
-    """Return the biases of pairs as a view ``(..., n, n)``, with the rows in reverse order."""
-    return bias.unfold(-1, (bias.shape[-1] + 1) // 2, 1)
+def _reversed_pairs(bias: Tensor, n: int) -> Tensor:
+    """Return the biases of pairs ``(..., n, n)``, rows in reverse order: a view, except in graphs with free n."""
+    if is_plain():
+        return bias.unfold(-1, n, 1)
+    place = torch.arange(n, device=bias.device)
+    return bias[..., place.unsqueeze(1) + place]
 
 
 def _skewed(block: Tensor) -> tuple[Tensor, Tensor]:
@@ -224,7 +226,7 @@ def _dense(
 ) -> tuple[Tensor, ...]:
     """Compute `_Messages` by plain operations on all pairs."""
     del causal  # included in the bias
-    scores = scale * (left @ right.mT) + _reversed_pairs(bias)
+    scores = scale * (left @ right.mT) + _reversed_pairs(bias, right.shape[1])
     p = (scores if never is None else scores + never).softmax(-1)
     return (p @ right, p.mT @ left) if transposed else (p @ right,)
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels import near
+from strukt.kernels import all_pairs, near
+from strukt.kernels.autograd import is_plain
 from strukt.kernels.distance_buckets import Buckets
-from strukt.kernels.distance_tiles import Tiles, may_attend
+from strukt.kernels.distance_tiles import NEVER, Tiles, is_everywhere, may_attend
 
 
 def messages(
@@ -57,10 +58,12 @@ def messages(
                 [0.5000, 0.0000, 0.5000],
                 [0.5000, 0.5000, 0.0000]])
     """
+    if not is_plain():
+        return _of_all_pairs(left, right, weights, inside, buckets, scale, causal, transposed)
     if not left.numel():
         return left, right if transposed else None
     attends = may_attend(inside, causal)[..., None, None, None]
-    all_attend = bool(attends.all())
+    all_attend = is_everywhere(attends)
     left = left if all_attend else left.masked_fill(~attends, 0.0)
     batch, n, _, channels, rank = left.shape
     near_places = 2 * (buckets.reach or 0)
@@ -96,6 +99,39 @@ def messages(
         near.scattered(band, near_left, of_near, buckets, near_right.shape) if buckets.reach else None
     )
     return over_heads, _joined(near_dependents, over_dependents[0], right.shape)
+
+
+def _of_all_pairs(
+    left: Tensor,
+    right: Tensor,
+    weights: Tensor | None,
+    inside: Tensor,
+    buckets: Buckets,
+    scale: float,
+    causal: bool,
+    transposed: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """Compute `messages` by plain operations on all pairs, which graphs and ``torch.func`` need."""
+    attends = may_attend(inside, causal)
+    first = left.masked_fill(~attends[..., None, None, None], 0.0)
+    first = first if weights is None else first * weights
+    channels = max(first.shape[3], right.shape[3])
+    first, second = (rows.expand(-1, -1, buckets.places, channels, -1) for rows in (first, right))
+    distance = all_pairs.distances(left)
+    never = (distance >= 0 if causal else distance == 0) | ~inside[:, None, None]
+    probabilities = (scale * all_pairs.scores(first, second, buckets)).masked_fill(never, NEVER).softmax(-1)
+    probabilities = probabilities.masked_fill(~attends[:, None, :, None], 0.0)
+    over_heads = all_pairs.gathered(probabilities, second, buckets)
+    over_heads = _like(over_heads if weights is None else over_heads * weights, left)
+    if not transposed:
+        return over_heads, None
+    return over_heads, _like(all_pairs.scattered(probabilities, first, buckets), right)
+
+
+def _like(rows: Tensor, shape: Tensor) -> Tensor:
+    """Sum rows over the places and the channels that share rows in ``shape``."""
+    shared = [axis for axis in (2, 3) if shape.shape[axis] == 1 and rows.shape[axis] > 1]
+    return rows.sum(shared, keepdim=True) if shared else rows
 
 
 def _split(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels import triangles
+from strukt.kernels import all_pairs, triangles
+from strukt.kernels.autograd import is_plain
 from strukt.kernels.multilinear import derivative
 
 
@@ -77,6 +78,8 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
                 [20.,  0., 10.],
                 [ 2., 20.,  0.]])
     """
+    if not is_plain():
+        return all_pairs.scores(left, right, buckets)
     return derivative(_FORM, 0, (left, right), buckets)
 
 
@@ -91,6 +94,8 @@ def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     Returns:
         ``(batch, n, f, h, r)``; O(n^2 h r) time.
     """
+    if not is_plain():
+        return all_pairs.gathered(weights, right, buckets)
     return derivative(_FORM, 1, (weights, right), buckets)
 
 
@@ -105,6 +110,8 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
     Returns:
         ``(batch, n, f, h, r)``; O(n^2 h r) time.
     """
+    if not is_plain():
+        return all_pairs.scattered(weights, left, buckets)
     return derivative(_FORM, 2, (weights, left), buckets)
 
 

@@ -68,8 +68,6 @@ class Tiles:
             The probabilities of near heads as a band, sums over heads in the shape of A, and if ``transposed``
             sums over dependents in the shape of B; differentiable any number of times.
         """
-        if not is_plain():
-            return self.written_out(left, right, band, inside)
         sums: tuple[Tensor, ...] = _Messages.apply(  # type: ignore[no-untyped-call]
             left, right, band, inside, self
         )
@@ -269,9 +267,14 @@ def may_attend(inside: Tensor, causal: bool) -> Tensor:
     return inside & (before > 1)
 
 
+def is_everywhere(mask: Tensor) -> bool:
+    """Return True if a mask can be read, which graphs and ``torch.func`` forbid, and is True everywhere."""
+    return is_plain() and bool(mask.all())
+
+
 def in_padding(inside: Tensor, like: Tensor) -> Tensor | None:
     """Return numbers to add to scores ``(g, ..., n)``, to exclude heads in the padding; None without padding."""
-    if inside.all():
+    if is_everywhere(inside):
         return None
     return torch.zeros_like(inside, dtype=like.dtype).masked_fill_(~inside, NEVER).unsqueeze(1)
 

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels import near, triangles
+from strukt.kernels import all_pairs, near, triangles
+from strukt.kernels.autograd import is_plain
 from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.multilinear import derivative
 
@@ -52,6 +53,8 @@ def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tens
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
     """
+    if not is_plain():
+        return all_pairs.scores(_at_places(left.rows, weights), _for_places(right, buckets), buckets)
     distant = derivative(_DISTANT, 0, (left.weighed, right), buckets)
     if buckets.reach is None:
         return distant
@@ -61,6 +64,8 @@ def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tens
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """Return the derivative with respect to A, ``(batch, n, h, r)``: the weighted sums of the rows j."""
+    if not is_plain():
+        return (all_pairs.gathered(pairs, _for_places(right, buckets), buckets) * weights).sum(2)
     distant = derivative(_DISTANT, 1, (pairs, right), buckets)
     result = (distant * weights[_places(buckets)]).sum(2)
     if buckets.reach is None:
@@ -71,11 +76,23 @@ def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) ->
 
 def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> Tensor:
     """Return the derivative with respect to B, ``(batch, n, h, r)``: the weighted sums of the rows i."""
+    if not is_plain():
+        return all_pairs.scattered(pairs, _at_places(left.rows, weights), buckets).sum(2)
     result = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
     if buckets.reach is None:
         return result
     band, rows = near.banded(pairs, buckets), left.rows.unsqueeze(2)
     return result.add_(near.scattered(band, rows, _differences(weights), buckets, rows.shape).squeeze(2))
+
+
+def _at_places(rows: Tensor, weights: Tensor) -> Tensor:
+    """Return rows ``(batch, n, h, r)`` weighted for each place, ``(batch, n, f, h, r)``."""
+    return rows.unsqueeze(2) * weights
+
+
+def _for_places(rows: Tensor, buckets: Buckets) -> Tensor:
+    """Return the same rows for each place, ``(batch, n, f, h, r)``."""
+    return rows.unsqueeze(2).expand(-1, -1, buckets.places, -1, -1)
 
 
 def _places(buckets: Buckets) -> list[int]:

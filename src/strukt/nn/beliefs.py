@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from strukt.inference.settings import require_damping, require_one_of, require_step
+from strukt.kernels.distance_tiles import is_everywhere
 
 
 @dataclass(frozen=True)
@@ -125,25 +125,23 @@ class PossibleHeads:
 
     def __init__(self, inside: Tensor, causal: bool) -> None:
         self.inside, self.causal = inside, causal
+        self._known: tuple[Tensor, Tensor | None] | None = None
 
-    @cached_property
-    def _forbidden(self) -> Tensor:
-        n = self.inside.shape[1]
-        never = torch.ones(n, n, dtype=torch.bool, device=self.inside.device).triu()
-        never = never if self.causal else never.tril()
-        return (never | ~self.inside.unsqueeze(1)).unsqueeze(1)
+    def _possible(self) -> tuple[Tensor, Tensor | None]:
+        """Return scores of 0, or -inf for impossible heads, ``(batch, 1, n, n)``; and words without any head.
 
-    @cached_property
-    def _headless(self) -> Tensor | None:
-        """The mask of words without a possible head, ``(batch, 1, n, 1)``; None if there is no such word."""
-        headless = self._forbidden.all(-1, keepdim=True)
-        return headless if bool(headless.any()) else None
-
-    @cached_property
-    def _scores(self) -> Tensor:
-        """Scores to add to messages: 0 for a possible head, else -inf. Adding is five times as fast as masking."""
-        scores = torch.zeros(self._forbidden.shape, device=self.inside.device)
-        return scores.masked_fill_(self._forbidden, -torch.inf)
+        The latter are a mask ``(batch, 1, n, 1)``, or None if all words are known to have one. Both are computed
+        once, if at all. Adding scores is five times as fast as masking.
+        """
+        if self._known is None:
+            n = self.inside.shape[1]
+            never = torch.ones(n, n, dtype=torch.bool, device=self.inside.device).triu()
+            never = never if self.causal else never.tril()
+            forbidden = (never | ~self.inside.unsqueeze(1)).unsqueeze(1)
+            headless = forbidden.all(-1, keepdim=True)
+            scores = torch.zeros(forbidden.shape, device=forbidden.device).masked_fill(forbidden, -torch.inf)
+            self._known = scores, None if is_everywhere(~headless) else headless
+        return self._known
 
     def normalised(self, messages: Tensor, scale: float, normalise: Callable[[Tensor], Tensor]) -> Tensor:
         """Return distributions of heads, ``(batch, h, n, n + k)``: over n words, and k other heads for any word.
@@ -155,14 +153,15 @@ class PossibleHeads:
         """
         n = self.inside.shape[1]
         beside = messages.shape[-1] - n
-        scores = self._scores.to(messages.dtype)
+        scores, headless = self._possible()
+        scores = scores.to(messages.dtype)
         if beside:
             return normalise(torch.add(functional.pad(scores, (0, beside)), messages, alpha=scale))
-        if self._headless is None:
+        if headless is None:
             return normalise(torch.add(scores, messages, alpha=scale))
         # The softmax of a word without possible heads would be NaN.
-        result = normalise(torch.add(scores.masked_fill(self._headless, 0.0), messages, alpha=scale))
-        return result.masked_fill(self._headless, 0.0)
+        result = normalise(torch.add(scores.masked_fill(headless, 0.0), messages, alpha=scale))
+        return result.masked_fill(headless, 0.0)
 
 
 def _mixed(new: Tensor, old: Tensor, share: float) -> Tensor:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from strukt.kernels import biased_attention
 from strukt.kernels.distance_buckets import Buckets
+from strukt.nn.inputs import precise
 from strukt.nn.ternary.base import Rows, as_tables, projected, projected_back
 from strukt.nn.ternary.factored import Factored
 
@@ -37,14 +38,14 @@ class BiasedUV(Factored):
         self.biases = nn.Parameter(0.1 * torch.randn(self.distances.places, channels))
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return as_tables(self.left), as_tables(self._right)
+        return as_tables(self._left), as_tables(self._right)
 
     def bias(self, n: int) -> Tensor:
         """Return the biases for n words, ``(h, 2n - 1)``, for distances j - i from 1 - n to n - 1."""
-        return biased_attention.by_distance(self.biases / self.labels, n, self.distances)
+        return biased_attention.by_distance(precise(self.biases) / self.labels, n, self.distances)
 
     def rows(self, probabilities: Tensor) -> Rows:
-        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
+        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self._left, self._right))
         return Rows(left, right)
 
     def forward(self, rows: Rows) -> Tensor:
@@ -53,7 +54,7 @@ class BiasedUV(Factored):
         return products + biased_attention.pairs(self.bias(n)) if n else products
 
     def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
-        return projected_back((attention @ rows.heads.transpose(1, 2)).transpose(1, 2), self.left)
+        return projected_back((attention @ rows.heads.transpose(1, 2)).transpose(1, 2), self._left)
 
     def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
         return projected_back((attention.mT @ rows.dependents.transpose(1, 2)).transpose(1, 2), self._right)
@@ -67,5 +68,5 @@ class BiasedUV(Factored):
         of_heads, of_dependents = biased_attention.messages(
             *rows, self.bias(n) / weight, inside, scale=1 / weight, causal=causal, transposed=tells_heads
         )
-        told = projected_back(of_heads, self.left)
+        told = projected_back(of_heads, self._left)
         return told if of_dependents is None else told + projected_back(of_dependents, self._right)

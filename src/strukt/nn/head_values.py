@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from strukt.nn.inputs import precise
+
 
 class Root(nn.Module):
     """A root node with a label of its own; any word may choose it as its head.
@@ -27,7 +29,7 @@ class Root(nn.Module):
             words: ``(batch, n, d)``, the distribution over labels of each word.
             root: ``(batch, d_root)``, the distribution over labels of the root.
         """
-        return torch.einsum("bnd,hde,be->bhn", words, self.table, root)
+        return torch.einsum("bnd,hde,be->bhn", words, precise(self.table), root)
 
     def to_labels(self, heads: Tensor, root: Tensor) -> Tensor:
         """Return the messages of the root to the labels of words, ``(batch, n, d)``.
@@ -36,7 +38,7 @@ class Root(nn.Module):
             heads: ``(batch, h, n)``, the probability that the root is the head of each word.
             root: ``(batch, d_root)``, the distribution over labels of the root.
         """
-        return torch.einsum("bhn,hde,be->bnd", heads, self.table, root)
+        return torch.einsum("bhn,hde,be->bnd", heads, precise(self.table), root)
 
     def to_root(self, heads: Tensor, words: Tensor) -> Tensor:
         """Return the message of all dependents to the label of the root, ``(batch, d_root)``.
@@ -45,7 +47,7 @@ class Root(nn.Module):
             heads: ``(batch, h, n)``, the probability that the root is the head of each word.
             words: ``(batch, n, d)``, the distribution over labels of each word.
         """
-        return torch.einsum("bhn,bnd,hde->be", heads, words, self.table)
+        return torch.einsum("bhn,bnd,hde->be", heads, words, precise(self.table))
 
 
 class GlobalFeatures(nn.Module):
@@ -66,8 +68,8 @@ class GlobalFeatures(nn.Module):
 
     def forward(self, labels: Tensor) -> Tensor:
         """Return expected scores of features, ``(batch, h, n, m)``, from label probabilities ``(batch, n, d)``."""
-        return torch.einsum("bnd,hmd->bhnm", labels, self.table)
+        return torch.einsum("bnd,hmd->bhnm", labels, precise(self.table))
 
     def to_labels(self, choices: Tensor) -> Tensor:
         """Return messages to labels, ``(batch, n, d)``, given probabilities of choices ``(batch, h, n, m)``."""
-        return torch.einsum("bhnm,hmd->bnd", choices, self.table)
+        return torch.einsum("bhnm,hmd->bnd", choices, precise(self.table))

@@ -60,12 +60,13 @@ class MeanFieldEncoder(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            `(batch, n, size)`, the label scores, zero in the padding.
+            `(batch, n, size)`, the label scores, zero in the padding; in the dtype of the weights.
 
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
-        return self.mean_field.label_scores(*self._scores_of(x, lengths))
+        scores = self.mean_field.label_scores(*self._scores_of(x, lengths))
+        return scores.to(next(self.parameters()).dtype)
 
     def _scores_of(self, x: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
         """Return the label scores before mean field, and the lengths."""

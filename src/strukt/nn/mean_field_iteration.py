@@ -146,7 +146,7 @@ class MeanFieldIteration(nn.Module):
         """Return the labels of words after the messages of other words, the root and global features."""
         heads = old.heads.probabilities
         if self.root is not None and old.root is not None:
-            message = message + self.root.to_labels(heads[..., message.shape[1]], old.root.probabilities)
+            message = message + self.root.to_labels(heads.select(-1, message.shape[1]), old.root.probabilities)
         if self.features is not None:
             among = heads[..., -self.features.count :]
             chosen = among if old.features is None else old.features.probabilities
@@ -168,7 +168,7 @@ class MeanFieldIteration(nn.Module):
         if self.root is None or old.root is None:
             return None
         labels, heads = old.labels.probabilities, old.heads.probabilities
-        message = self.root.to_root(heads[..., labels.shape[1]], labels)
+        message = self.root.to_root(heads.select(-1, labels.shape[1]), labels)
         return self.updates.labels(old.root, message, self.dropout)
 
     @property

@@ -15,7 +15,7 @@ from strukt.nn.beliefs import Belief, Beliefs, PossibleHeads, Updates
 from strukt.nn.biased_ternary import BiasedUV
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
-from strukt.nn.inputs import require_sizes
+from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.mean_field_iteration import MeanFieldIteration
 from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 
@@ -93,7 +93,8 @@ class ProbabilisticTransformer(MeanFieldIteration):
             update.
 
     An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers, or
-    O(g n h r) if only labels of words depend on heads (`label_scores`).
+    O(g n h r) if only labels of words depend on heads (`label_scores`). In graphs of ``torch.compile`` and
+    ``torch.export`` and under ``torch.func`` it takes O(g n^2 h) numbers.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation".
@@ -168,8 +169,8 @@ class ProbabilisticTransformer(MeanFieldIteration):
 
         Args:
             scores: S, ``(batch, n, d)``, the scores of the labels of each word, of which at least one is above
-                -inf; padding is ignored. Half-precision scores are computed in float32, even under autocast;
-                weights are float32 or float64.
+                -inf; padding is ignored. Half-precision scores and weights are computed in float32, even under
+                autocast, and so are the results.
             lengths: ``(batch,)``; all n if None.
         """
         beliefs, inside = self._beliefs(scores, lengths, with_heads=True)
@@ -193,8 +194,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
             )
         batch, n, _ = scores.shape
         inside = mask_of(arguments.lengths(lengths, torch.Size([batch]), n, scores.device), n)
-        scores = scores.float() if scores.dtype.itemsize < 4 else scores
-        scores = scores.masked_fill(~inside.unsqueeze(-1), 0.0)
+        scores = precise(scores).masked_fill(~inside.unsqueeze(-1), 0.0)
         places = PossibleHeads(inside, self.causal)
         # Messages to heads are multiplied by d, and so is the rounding error of half precision.
         with torch.autocast(scores.device.type, enabled=False):
@@ -244,7 +244,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
             _label_scores(beliefs, inside),
             beliefs.labels.probabilities,
             heads[..., :n],
-            None if self.root is None else heads[..., n],
+            None if self.root is None else heads.select(-1, n),
             features,
             None if beliefs.root is None else beliefs.root.probabilities,
             None if beliefs.root is None else beliefs.root.message,

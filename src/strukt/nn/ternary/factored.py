@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from strukt.kernels import distance_attention, weighted_buckets
 from strukt.kernels.distance_buckets import Buckets
+from strukt.nn.inputs import precise
 from strukt.nn.ternary.base import BucketedTernary, Ternary, as_tables, projected, projected_back
 
 
@@ -27,23 +28,31 @@ class Factored(Ternary):
         self.weights = None
 
     @property
+    def _left(self) -> Tensor:
+        return precise(self.left)
+
+    @property
     def _right(self) -> Tensor:
-        return self.left if self.right is None else self.right
+        return precise(self.left if self.right is None else self.right)
+
+    @property
+    def _weights(self) -> Tensor | None:
+        return None if self.weights is None else precise(self.weights)
 
     def messages(
         self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
     ) -> Tensor:
         over_heads, over_dependents = distance_attention.messages(
-            projected(probabilities, self.left),
+            projected(probabilities, self._left),
             projected(probabilities, self._right),
-            self.weights,
+            self._weights,
             inside,
             self.buckets,
             scale=1 / weight,
             causal=causal,
             transposed=tells_heads,
         )
-        told = projected_back(over_heads, self.left)
+        told = projected_back(over_heads, self._left)
         return told if over_dependents is None else told + projected_back(over_dependents, self._right)
 
 
@@ -65,16 +74,16 @@ class UV(BucketedTernary, Factored):
         self._set_factors(symmetric, labels, buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return as_tables(self.left), as_tables(self._right)
+        return as_tables(self._left), as_tables(self._right)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
-        return projected(probabilities, self.left)
+        return projected(probabilities, self._left)
 
     def heads(self, probabilities: Tensor) -> Tensor:
         return projected(probabilities, self._right)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
-        return projected_back(rows, self.left)
+        return projected_back(rows, self._left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
         return projected_back(rows, self._right)
@@ -102,16 +111,16 @@ class UVW(BucketedTernary, Factored):
 
     def factors(self) -> tuple[Tensor, Tensor]:
         right = as_tables(self._right).expand(-1, self.channels, -1, -1)
-        return as_tables(self.left) * self.weights.unsqueeze(2), right
+        return as_tables(self._left) * precise(self.weights).unsqueeze(2), right
 
     def dependents(self, probabilities: Tensor) -> Tensor:
-        return projected(probabilities, self.left) * self.weights
+        return projected(probabilities, self._left) * precise(self.weights)
 
     def heads(self, probabilities: Tensor) -> Tensor:
         return projected(probabilities, self._right).expand(-1, -1, -1, self.channels, -1)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
-        return projected_back((rows * self.weights).sum(3, keepdim=True), self.left)
+        return projected_back((rows * precise(self.weights)).sum(3, keepdim=True), self._left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
         return projected_back(rows.sum(3, keepdim=True), self._right)
@@ -142,21 +151,21 @@ class WeightedUV(Factored):
 
     def factors(self) -> tuple[Tensor, Tensor]:
         right = as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
-        return as_tables(self.left) * self.weights.unsqueeze(2), right
+        return as_tables(self._left) * precise(self.weights).unsqueeze(2), right
 
     def rows(self, probabilities: Tensor) -> _WeighedRows:
-        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
-        return _WeighedRows(weighted_buckets.weighed(left, self.weights, self.buckets), right)
+        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self._left, self._right))
+        return _WeighedRows(weighted_buckets.weighed(left, precise(self.weights), self.buckets), right)
 
     def forward(self, rows: _WeighedRows) -> Tensor:
-        return weighted_buckets.scores(*rows, self.weights, self.buckets)
+        return weighted_buckets.scores(*rows, precise(self.weights), self.buckets)
 
     def to_dependents(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
-        result = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
-        return projected_back(result, self.left)
+        result = weighted_buckets.gathered(attention, rows.heads, precise(self.weights), self.buckets)
+        return projected_back(result, self._left)
 
     def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
-        result = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
+        result = weighted_buckets.scattered(attention, rows.dependents, precise(self.weights), self.buckets)
         return projected_back(result, self._right)
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from strukt.kernels import distance_attention
 from strukt.kernels.distance_buckets import Buckets
+from strukt.nn.inputs import precise
 from strukt.nn.ternary.base import BucketedTernary, as_tables, projected, projected_back
 
 
@@ -30,8 +31,8 @@ class FullTernary(BucketedTernary):
         self.table = nn.Parameter(torch.randn(labels, buckets.places, channels, labels))
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        eye = torch.eye(self.labels, dtype=self.table.dtype, device=self.table.device)
         table = as_tables(self._table())
+        eye = torch.eye(self.labels, dtype=table.dtype, device=table.device)
         return table, eye.expand_as(table)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
@@ -64,4 +65,5 @@ class FullTernary(BucketedTernary):
         return told if over_dependents is None else told + over_dependents[:, :, 0, 0]
 
     def _table(self) -> Tensor:
-        return 0.5 * (self.table + self.table.transpose(0, 3)) if self.symmetric else self.table
+        table = precise(self.table)
+        return 0.5 * (table + table.transpose(0, 3)) if self.symmetric else table
