@@ -89,6 +89,18 @@ def test_notes_beside_words_without_tags_are_refused():
         untagged.with_misc(p=["1"])
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", " ", "\u00a0 "])
+def test_words_and_tags_of_white_space_alone_are_refused(space):
+    """Without its tag, the line would end the sentence."""
+    for line, column in ((f"{space}\tO", 1), (f"Ada\t{space}", 2)):
+        with pytest.raises(DataError) as caught:
+            read(f"It\tO\n{line}\n\n".encode())
+        message = f"the column {column} holds only white space ({space!r}); write the word, a TAB, and its tag"
+        assert str(caught.value) == f"<stream>:2: {message}"
+    [sentence] = read("New\u00a0York\tB-LOC\n\u3000x\tO\n\n".encode())
+    assert sentence.forms == ["New\u00a0York", "\u3000x"]
+
+
 def test_forms_with_spaces_need_a_tab():
     [sentence] = read(b"New York\tB-LOC\n\n")
     assert sentence.forms == ["New York"]

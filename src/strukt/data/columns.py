@@ -8,7 +8,7 @@ from dataclasses import replace
 from strukt.data import sentence
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
-from strukt.data.files.problems import PLAIN_TEXT, Problem, Report, stop
+from strukt.data.files.problems import PLAIN_TEXT, Problem, Report, empty_column, stop
 from strukt.data.sentence import Cell, add_note, cells
 
 COLUMNS = ("form", "tag", "misc")
@@ -118,8 +118,8 @@ def _faults(row: list[str]) -> Iterator[tuple[str, str, str]]:
     if len(row) == 1 and " " in row[0]:
         remedy = f"put one TAB between the word and its tag; {PLAIN_TEXT}"
         yield "column-count", "the line has spaces but no TAB", remedy
-    if "" in row:
-        yield "empty-column", f"the column {row.index('') + 1} is empty", "write the word, a TAB, and its tag"
+    if fault := empty_column(row):
+        yield "empty-column", fault, "write the word, a TAB, and its tag"
 
 
 def _sentence(block: Block) -> Sentence:

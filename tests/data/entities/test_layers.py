@@ -127,6 +127,7 @@ def test_no_notes_and_no_other_columns():
         ("a\tO\t\nb\tO\tB-X\n\n", 1, "the column 3 is empty"),
         ("a\t\n\n", 1, "the column 2 is empty"),
         ("\tO\n\n", 1, "the column 1 is empty"),
+        ("a\tO\n\u00a0\tO\n\n", 2, "the column 1 holds only white space ('\\xa0')"),
         ("a b\n\n", 1, "the line has spaces but no TAB; put one TAB between the word and each label, or run "),
     ],
 )

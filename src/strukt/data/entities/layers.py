@@ -10,7 +10,7 @@ from strukt.data.entities import mentions
 from strukt.data.entities.mentions import Entity, check_entities, ordered
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
-from strukt.data.files.problems import CONVERT, PLAIN_TEXT, Problem, Report, stop
+from strukt.data.files.problems import CONVERT, PLAIN_TEXT, Problem, Report, empty_column, stop
 from strukt.data.sentence import Cell
 
 
@@ -126,8 +126,7 @@ def _columns(block: Block) -> tuple[list[list[str]], str]:
 
 def _row_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
     for number, row in enumerate(rows, block.line):
-        if "" in row:
-            message = f"the column {row.index('') + 1} is empty"
+        if message := empty_column(row):
             remedy = "write the word, a TAB, and its label, O for none"
             yield Problem("empty-column", message, remedy, block.path, number)
         elif len(row) == 1 and " " in row[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from strukt.errors import DataError
@@ -64,3 +64,18 @@ def stop(problem: Problem) -> None:
     if not problem.repaired:
         raise problem.error()
     warnings.warn(str(problem), DataWarning, stacklevel=2)
+
+
+def empty_column(row: Sequence[str]) -> str | None:
+    r"""Describe the first column of a line that is empty or nothing but white space; None if there is none.
+
+    A line of nothing else would be blank, so such a word could not stand without its tag.
+
+    Examples:
+        >>> empty_column(["Ada", ""]), empty_column(["\u2003", "O"]), empty_column(["New York", "B-LOC"])
+        ('the column 2 is empty', "the column 1 holds only white space ('\\u2003')", None)
+    """
+    for number, cell in enumerate(row, 1):
+        if not cell or cell.isspace():
+            return f"the column {number} " + (f"holds only white space ({cell!r})" if cell else "is empty")
+    return None

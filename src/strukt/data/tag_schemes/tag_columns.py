@@ -9,6 +9,7 @@ from itertools import groupby
 
 from strukt.data.files import Source, name_of
 from strukt.data.files.blocks import Block, blocks
+from strukt.data.files.problems import empty_column
 from strukt.data.tag_schemes.bio_schemes import SCHEMES, Scheme, converted, sequence_faults
 from strukt.errors import DataError
 
@@ -144,6 +145,6 @@ def _fault(row: list[str], width: int) -> str | None:
     if len(row) != width:
         remedy = "separate all columns alike, by TABs or by spaces"
         return f"expected {width} columns as in the lines before, found {len(row)}; {remedy}"
-    if "" in row:
-        return f"the column {row.index('') + 1} is empty; write something in it, or leave out all of it"
+    if fault := empty_column(row):
+        return f"{fault}; write something in it, or leave out all of it"
     return None
