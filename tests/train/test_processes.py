@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from tests import children, tiny_corpora
 
 from strukt.errors import SettingError, StruktError
-from strukt.train import saved_model
+from strukt.train import checkpoints, saved_model, training
 from strukt.train.fit import fit
 from strukt.train.processes import Processes, training_processes
 
@@ -39,14 +40,18 @@ def weights(folder):
     return (folder / "weights.safetensors").read_bytes()
 
 
-def task_of_srun(rank, port, folder):
+def task_of_srun(rank, port, folder, resume=False):
     """What a task of `srun` finds in its environment, two machines having one each."""
     variables = {"NTASKS": 2, "NTASKS_PER_NODE": 1, "STEP_NUM_TASKS": 2, "PROCID": rank, "LOCALID": 0}
     variables |= {"NODEID": rank, "JOB_ID": 1, "JOB_NAME": "train", "NODELIST": "localhost"}
     os.environ.update({f"SLURM_{name}": str(value) for name, value in variables.items()})
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    scores = fit("dependency", config(folder), folder / "srun")
+    scores = fit("dependency", config(folder), folder / "srun", resume=resume)
     assert bool(scores) == (rank == 0)
+
+
+def resumed_task(rank, port, folder):
+    task_of_srun(rank, port, folder, resume=True)
 
 
 def machine_of_torchrun(rank, port, folder):
@@ -113,6 +118,36 @@ def test_srun_with_several_tasks_trains_the_model_of_two_processes(tmp_path, spa
     for task in tasks:
         task.join(600)
     assert [task.exitcode for task in tasks] == [0, 0]
+    assert weights(tmp_path / "srun") == weights(spawned)
+
+
+def terminated_task(rank, port, folder):
+    """A task of `srun` of which the second one receives SIGTERM in its fifth step."""
+    seed_step = training.seed_step
+
+    def seed(seed, step, rank):
+        if (step, rank) == (4, 1):
+            signal.raise_signal(signal.SIGTERM)
+        seed_step(seed, step, rank)
+
+    training.seed_step = seed
+    task_of_srun(rank, port, folder)
+
+
+@pytest.mark.slow  # two processes more, which import everything
+def test_a_signal_to_one_process_ends_all_of_them_with_a_checkpoint(tmp_path, spawned):
+    def run(target):
+        port = free_port()
+        tasks = [children.CONTEXT.Process(target=target, args=(rank, port, tmp_path)) for rank in range(2)]
+        for task in tasks:
+            task.start()
+        for task in tasks:
+            task.join(600)
+        return [task.exitcode for task in tasks]
+
+    assert run(terminated_task) == [-signal.SIGTERM] * 2
+    assert checkpoints.newest(tmp_path / "srun" / "training" / "checkpoints").progress.step >= 5
+    assert run(resumed_task) == [0, 0]
     assert weights(tmp_path / "srun") == weights(spawned)
 
 

@@ -16,6 +16,7 @@ from strukt.data.sentence import Sentence
 from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
 from strukt.train import checkpoints, saved_model
+from strukt.train.agreement import Agreement
 from strukt.train.memory import give_back_freed_memory
 from strukt.train.records import DEV_LOSS, LARGEST_SCORE
 from strukt.train.termination import Termination
@@ -91,12 +92,15 @@ class TimeLimit(Callback):
 
     def __init__(self, minutes: float) -> None:
         self.seconds = 60 * minutes
+        self._agreement = Agreement()
 
     @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
         """Stop all processes at the same step, once one of them has reached the limit."""
-        is_over = self.seconds > 0 and _training(module).progress.seconds >= self.seconds
-        if trainer.strategy.reduce_boolean_decision(is_over, all=False):
+        if not self.seconds:
+            return
+        is_over = _training(module).progress.seconds >= self.seconds
+        if self._agreement.after_step(trainer, is_over):
             trainer.should_stop = True
 
 
@@ -120,7 +124,7 @@ class Checkpoints(Callback):
         training = _training(module)
         if training.progress.batch == training.batches_in_epoch:
             return
-        is_end = self.termination.is_due(trainer)
+        is_end = self.termination.is_due_after_step(trainer)
         if is_end or training.progress.step % self.every == 0:
             self._write(trainer, training)
         if is_end:

@@ -1,4 +1,7 @@
-"""SIGTERM during a training: the step is finished and a checkpoint written before the signal takes effect."""
+"""SIGTERM during a training: the step is finished and a checkpoint written before the signal takes effect.
+
+Several processes agree about once a second on whether one of them has received it (`Agreement`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from torch.multiprocessing.spawn import ProcessExitedException
 from typing_extensions import override
 
 from strukt.errors import TERMINATED
+from strukt.train.agreement import Agreement
 
 
 class Termination(Callback):
@@ -20,6 +24,7 @@ class Termination(Callback):
 
     def __init__(self) -> None:
         self._is_noted = False
+        self._agreement = Agreement()
 
     @contextmanager
     def postponed(self, trainer: Trainer) -> Iterator[None]:
@@ -59,9 +64,13 @@ class Termination(Callback):
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._note)
 
+    def is_due_after_step(self, trainer: Trainer) -> bool:
+        """Return whether a process has received the signal; several processes learn this about once a second."""
+        return self._agreement.after_step(trainer, self._is_noted)
+
     def is_due(self, trainer: Trainer) -> bool:
-        """Return whether a process has received the signal; all processes must ask after the same step."""
-        return trainer.strategy.reduce_boolean_decision(self._is_noted, all=False)
+        """Return whether a process has received the signal; all processes must ask at the same point."""
+        return self._agreement.at_once(trainer, self._is_noted)
 
     def end(self, trainer: Trainer) -> None:
         """End the training of all processes, once the first has written its checkpoint.
