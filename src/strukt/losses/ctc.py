@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -19,6 +21,7 @@ def ctc_loss(
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
+    validate_args: bool | None = None,
 ) -> Tensor:
     """Return the CTC loss -log p(target), like ``torch.nn.functional.ctc_loss``, with derivatives of any order.
 
@@ -37,6 +40,8 @@ def ctc_loss(
         reduction: ``"none"``, ``"sum"`` over the items, or ``"mean"`` over the items of the loss divided by the
             length of the target, at least 1.
         zero_infinity: Whether a target too long for its frames has loss 0 instead of infinity.
+        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default. Without
+            these checks, only concatenated targets wait, unless ``target_lengths`` are on the CPU.
 
     Returns:
         A number; with ``reduction="none"``, ``(N,)`` unless there is a single item without a batch axis.
@@ -67,10 +72,15 @@ def ctc_loss(
     batched = log_probs.dim() == 3
     items = log_probs.transpose(0, 1) if batched else log_probs.unsqueeze(0)
     batch, frames, _ = items.shape
-    lengths = _lengths("input_lengths", input_lengths, batch, frames, items.device, batched)
-    target_lengths = _lengths("target_lengths", target_lengths, batch, None, items.device, batched)
-    targets = _padded(targets, target_lengths, items.device, batched)
-    losses = -CTC(items, targets, lengths, target_lengths, blank).log_partition
+    check = validate_args is not False
+    frames_of_items = _of_items("input_lengths", input_lengths, batched)
+    labels_of_items = _of_items("target_lengths", target_lengths, batched)
+    lengths = lengths_on(items.device, "input_lengths", frames_of_items, batch, frames, validate_args)
+    target_lengths = lengths_on(
+        items.device, "target_lengths", labels_of_items, batch, _largest(labels_of_items, check), validate_args
+    )
+    targets = _padded(targets, labels_of_items, items.device, batched, check)
+    losses = -CTC(items, targets, lengths, target_lengths, blank, validate_args).log_partition
     if zero_infinity:
         losses = torch.where(losses == torch.inf, 0.0, losses)
     if reduction == "mean":
@@ -78,26 +88,26 @@ def ctc_loss(
     return reduced(losses if batched else losses.squeeze(0), reduction)
 
 
-def _lengths(
-    name: str, value: Lengths, batch: int, longest: int | None, device: torch.device, batched: bool
-) -> Tensor:
-    """Check lengths ``(batch,)``, at most ``longest`` if not None, and move them to a device.
-
-    Without a batch axis (``batched`` is False), a plain number is one length.
-    """
+def _of_items(name: str, value: Lengths, batched: bool) -> Any:
+    """Return lengths as a tensor; without a batch axis (``batched`` is False), a plain number is one length."""
     tensor = as_tensor(value, name)
-    if isinstance(tensor, Tensor):
-        tensor = tensor if batched or tensor.dim() else tensor.unsqueeze(0)
-        longest = int(tensor.max()) if longest is None and tensor.numel() else longest
-    return lengths_on(device, name, tensor, batch, max(longest or 0, 0))
+    return tensor.unsqueeze(0) if isinstance(tensor, Tensor) and not (batched or tensor.dim()) else tensor
 
 
-def _padded(targets: Tensor, target_lengths: Tensor, device: torch.device, batched: bool) -> Tensor:
+def _largest(lengths: Any, check: bool) -> int:
+    """Return the largest length; 0 if there is none, or if only a check would wait for it."""
+    readable = isinstance(lengths, Tensor) and lengths.numel() and (check or lengths.is_cpu)
+    return max(int(lengths.max()), 0) if readable else 0
+
+
+def _padded(
+    targets: Tensor, target_lengths: Tensor, device: torch.device, batched: bool, check: bool
+) -> Tensor:
     """Return targets as rows ``(batch, S)``; concatenated ones are split and padded."""
     arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", targets.device)
     targets = targets.to(device)
     if targets.dim() == 2 or not batched:
-        batch, longest = len(target_lengths), int(target_lengths.max()) if len(target_lengths) else 0
+        batch, longest = len(target_lengths), _largest(target_lengths, check)
         rows = targets if targets.dim() == 2 else targets.unsqueeze(0)
         if rows.dim() != 2 or len(rows) != batch or rows.shape[1] < longest:
             raise ValueError(

@@ -27,6 +27,7 @@ def rnnt_loss(
     clamp: float = -1,
     reduction: str = "mean",
     fused_log_softmax: bool = True,
+    validate_args: bool | None = None,
 ) -> Tensor:
     """Return the loss -log p(target) of a transducer (RNN-T), like ``torchaudio.functional.rnnt_loss``.
 
@@ -44,6 +45,8 @@ def rnnt_loss(
         reduction: ``"none"`` for the losses ``(B,)`` of all items, or their ``"sum"`` or ``"mean"``.
         fused_log_softmax: Whether to apply ``log_softmax`` to the logits; False if they are log-probabilities
             already.
+        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default. The softmax
+            waits for the lengths without these checks, too.
 
     Raises:
         ValueError: If shapes, types or values do not fit, or the reduction is unknown.
@@ -68,17 +71,17 @@ def rnnt_loss(
             "frame, after each number of labels"
         )
     batch, frames, columns, labels = logits.shape
-    lengths = lengths_on(logits.device, "logit_lengths", logit_lengths, batch, frames)
-    counts = lengths_on(logits.device, "target_lengths", target_lengths, batch, columns - 1)
+    lengths = lengths_on(logits.device, "logit_lengths", logit_lengths, batch, frames, validate_args)
+    counts = lengths_on(logits.device, "target_lengths", target_lengths, batch, columns - 1, validate_args)
     blank = blank + labels if isinstance(blank, int) and -labels <= blank < 0 else blank
-    named = labels_of_nodes(logits.shape, logits.device, targets, counts, blank)
+    named = labels_of_nodes(logits.shape, logits.device, targets, counts, blank, validate_args)
 
     def losses_of(logits: Tensor) -> Tensor:
         if fused_log_softmax:
             moves = log_prob_moves(logits, named, lengths, counts)
         else:
             moves = logits.gather(-1, named.unsqueeze(1).expand(*logits.shape[:-1], 2))
-        return -Transducer(moves, lengths, counts).log_partition
+        return -Transducer(moves, lengths, counts, validate_args).log_partition
 
     losses = _with_bounded_gradient(losses_of, logits, clamp) if clamp > 0 else losses_of(logits)
     return reduced(losses, reduction)

@@ -31,7 +31,8 @@ def fenchel_young_loss(
     Args:
         distribution: The predicted distribution, of any structure that supports the regulariser.
         target: Events ``batch + event_shape``; or marginals, as a floating-point tensor in the shape of the main
-            scores. With marginals, all other scores must be 0; the entropy then omits the constant Omega(y).
+            scores. With marginals, all other scores must be 0 (checked with ``validate_args``); the entropy then
+            omits the constant Omega(y).
         regularizer: The name of Omega, a row of the table above.
         cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
             ``"hamming"`` for 1 on each part that is not in the target.
@@ -77,12 +78,12 @@ def _event(distribution: StructuredDistribution, target: Tensor) -> Tensor:
 
 
 def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
-    _, *others = distribution.scores
-    if any(bool((other != 0).any()) for other in others):
-        raise ValueError(
-            f"target holds marginals of {distribution.score_names[0]}, but {distribution} has other scores, too; "
-            "expected events"
-        )
+    if distribution._validate_args:
+        named, others = distribution.score_names, distribution.scores[1:]
+        expected = f"0, as the target holds marginals of {named[0]} alone; else give events"
+        axes = len(distribution.batch_shape)
+        for name, other in zip(named[1:], others, strict=False):
+            guards.require_values(other.detach(), other == 0, name, expected, axes)
     if target.shape != distribution.scores[0].shape:
         raise ValueError(
             f"target has shape {tuple(target.shape)}; expected events, or marginals in the shape of the scores, "

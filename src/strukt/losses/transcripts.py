@@ -24,12 +24,17 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     return losses.sum() if reduction == "sum" else losses.mean()
 
 
-def lengths_on(device: torch.device, name: str, value: Lengths, batch: int, longest: int) -> Tensor:
+def lengths_on(
+    device: torch.device, name: str, value: Lengths, batch: int, longest: int, validate_args: bool | None
+) -> Tensor:
     """Check lengths ``(batch,)`` and move them to a device, as PyTorch's CTC loss does.
+
+    Lengths on the CPU are checked there, others only if ``validate_args`` is not False.
 
     Raises:
         ValueError: If the shape or type is wrong, or a length is not between 0 and ``longest``.
     """
     tensor = as_tensor(value, name)
-    tensor = tensor.to(device) if isinstance(tensor, Tensor) else tensor
-    return arguments.lengths(tensor, torch.Size([batch]), longest, device, name)
+    tensor = tensor.to(device) if isinstance(tensor, Tensor) and not tensor.is_cpu else tensor
+    check = validate_args is not False
+    return arguments.lengths(tensor, torch.Size([batch]), longest, device, name, check)

@@ -8,12 +8,15 @@ from typing import TypedDict
 
 import torch
 from torch import Tensor
+from torch.distributions import Distribution
 from typing_extensions import Unpack
 
-from strukt import mappings
 from strukt.checks import guards
 from strukt.checks.arguments.shapes import as_tensor_remedy, kind_of
+from strukt.kernels import capped_simplex, sparsemax_entmax
 from strukt.losses.fenchel_young import Extra, loss
+from strukt.mappings.fusedmax_oscarmax import fusedmax_of_rows, oscarmax_of_rows
+from strukt.mappings.ksubset_budget import budget_of_rows
 from strukt.mappings.rows import NORMS, WEIGHTS, check, of_rows, to_rows
 
 
@@ -26,6 +29,8 @@ class Options(TypedDict, total=False):
         reduction: ``"mean"`` (default) over the examples, ``"sum"``, or ``"none"``.
         ignore_index: Examples with this target class are ignored; -100 by default.
         label_smoothing: The share of the target that is spread evenly over all scores; 0 by default.
+        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default, as in
+            PyTorch. Numbers, and classes on the CPU, are always checked.
     """
 
     dim: int
@@ -33,6 +38,7 @@ class Options(TypedDict, total=False):
     reduction: str
     ignore_index: int
     label_smoothing: float
+    validate_args: bool | None
 
 
 def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **options: Unpack[Options]) -> Tensor:
@@ -43,7 +49,8 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
         target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``; must not
             require a gradient.
         alpha: The exponent, as for `strukt.mappings.entmax`; differentiable.
-        options: ``dim``, ``mask``, ``reduction``, ``ignore_index`` and ``label_smoothing``; see `Options`.
+        options: ``dim``, ``mask``, ``reduction``, ``ignore_index``, ``label_smoothing`` and ``validate_args``; see
+            `Options`.
 
     Returns:
         A number; with ``reduction="none"``, a loss for each example. The gradient of a loss with respect to its
@@ -62,11 +69,9 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
         >>> scores.grad
         tensor([[ 0.8307, -0.8307,  0.0000]])
     """
-    each = of_rows(
-        "alpha", alpha, x, options.get("dim", -1), 0.0,
-        "a finite number above 0 (1 is cross-entropy)", torch.inf, strict=True
-    )
-    return _loss(x, target, mappings.entmax, each, options, not isinstance(alpha, Tensor))
+    expected = "a finite number above 0 (1 is cross-entropy)"
+    each = _parameter("alpha", alpha, x, options, 0.0, expected, torch.inf, strict=True)
+    return _loss(x, target, sparsemax_entmax.entmax, each, options, not isinstance(alpha, Tensor))
 
 
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
@@ -103,8 +108,9 @@ def normmax_loss(
         >>> normmax_loss(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))
         tensor(0.)
     """
-    each = of_rows("alpha", alpha, x, options.get("dim", -1), *NORMS, strict=True)
-    return _loss(x, target, mappings.normmax, each, options, not isinstance(alpha, Tensor), math.inf, _norm)
+    each = _parameter("alpha", alpha, x, options, *NORMS, strict=True)
+    known = not isinstance(alpha, Tensor)
+    return _loss(x, target, sparsemax_entmax.normmax, each, options, known, math.inf, _norm)
 
 
 def fusedmax_loss(
@@ -120,14 +126,14 @@ def fusedmax_loss(
         >>> fusedmax_loss(torch.tensor([[1.0, 0.5, 0.0]]), torch.tensor([[0.5, 0.5, 0.0]]))
         tensor(0.3333)
     """
-    each = of_rows("weight", weight, x, options.get("dim", -1), *WEIGHTS)
+    each = _parameter("weight", weight, x, options, *WEIGHTS)
     within = _within(x, options)
 
     def variation(p: Tensor, weight: Tensor) -> Tensor:
         steps = torch.where(within[..., 1:] & within[..., :-1], (p[..., 1:] - p[..., :-1]).abs(), 0.0)
         return weight.to(p.dtype) * steps.sum(-1)
 
-    return _loss(x, target, mappings.fusedmax, each, options, not isinstance(weight, Tensor), 2.0, variation)
+    return _loss(x, target, fusedmax_of_rows, each, options, not isinstance(weight, Tensor), 2.0, variation)
 
 
 def oscarmax_loss(
@@ -142,7 +148,7 @@ def oscarmax_loss(
         >>> oscarmax_loss(torch.tensor([[1.0, -1.0, 0.8]]), torch.tensor([[0.5, 0.0, 0.5]]), 0.3)
         tensor(0.)
     """
-    each = of_rows("weight", weight, x, options.get("dim", -1), *WEIGHTS)
+    each = _parameter("weight", weight, x, options, *WEIGHTS)
     ranks = torch.arange(x.shape[options.get("dim", -1)], device=x.device)
     below = _within(x, options).sum(-1, keepdim=True) - 1 - ranks
 
@@ -150,7 +156,7 @@ def oscarmax_loss(
         largest = p.sort(dim=-1, descending=True).values
         return weight.to(p.dtype) * (below.clamp(min=0) * largest).sum(-1)
 
-    return _loss(x, target, mappings.oscarmax, each, options, not isinstance(weight, Tensor), 2.0, pairs)
+    return _loss(x, target, oscarmax_of_rows, each, options, not isinstance(weight, Tensor), 2.0, pairs)
 
 
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
@@ -164,8 +170,8 @@ def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack
         >>> ksubset_loss(torch.tensor([[2.0, 1.0, -1.0]]), torch.tensor([[1.0, 1.0, 0.0]]), 2)
         tensor(0.)
     """
-    each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.ksubset, each.detach(), options, True, 2.0, _half_sum)
+    each = _parameter("k", k, x, options, 0.0, "0 or more")
+    return _loss(x, target, capped_simplex.subset, each.detach(), options, True, 2.0, _half_sum)
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
@@ -179,8 +185,8 @@ def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[
         >>> budget_loss(torch.tensor([[2.0, -1.0, -1.0]]), torch.tensor([[1.0, 0.0, 0.0]]), 2)
         tensor(0.)
     """
-    each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.budget, each.detach(), options, True, 2.0, _half_sum)
+    each = _parameter("k", k, x, options, 0.0, "0 or more")
+    return _loss(x, target, budget_of_rows, each.detach(), options, True, 2.0, _half_sum)
 
 
 def _half_sum(p: Tensor, _: Tensor) -> Tensor:
@@ -193,6 +199,26 @@ def _norm(p: Tensor, alpha: Tensor) -> Tensor:
     used = p > 0
     powers = torch.where(used, torch.where(used, p, 1.0) ** exponent, 0.0).sum(-1, keepdim=True)
     return (torch.where(powers > 0, powers, 1.0) ** (1.0 / exponent) * (powers > 0)).squeeze(-1)
+
+
+def _parameter(
+    name: str,
+    value: float | Tensor,
+    x: Tensor,
+    options: Options,
+    least: float,
+    expected: str,
+    below: float | None = None,
+    strict: bool = False,
+) -> Tensor:
+    """Return one parameter for each row, ``(rows,)``, as `of_rows` does."""
+    dim, checked = options.get("dim", -1), _checks_values(options)
+    return of_rows(name, value, x, dim, least, expected, below, strict, checked)
+
+
+def _checks_values(options: Options) -> bool:
+    validate_args = options.get("validate_args")
+    return Distribution._validate_args if validate_args is None else validate_args
 
 
 def _scores(x: Tensor, options: Options) -> Tensor:
@@ -218,7 +244,7 @@ def _loss(
     Args:
         x: Scores, of any shape.
         target: Classes in the shape of ``x`` without ``dim``, or points in the shape of ``x``.
-        mapping: Function of rows ``(rows, d)`` and the parameter ``(rows, 1)`` to predictions.
+        mapping: Function of rows ``(rows, d)`` and the parameter ``(rows,)`` to predictions, without checks.
         parameter: ``(rows,)``, the parameter of the mapping.
         options: The options of the caller.
         constant: Whether the parameter is a constant that needs no gradient.
@@ -239,7 +265,7 @@ def _loss(
     _require_kind(target)
     scores = _scores(x, options)
     if target.is_floating_point():
-        targets = _points(target, x, axis, scores)
+        targets = _points(target, x, axis, scores, _checks_values(options))
         counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
     else:
         targets, counts = _classes(target, x, axis, options)
@@ -247,7 +273,7 @@ def _loss(
         targets = _smoothed(targets, scores.detach(), smoothing)
     elif extra is not None and not target.is_floating_point():
         targets = _smoothed(targets, scores.detach(), 0.0)
-    prediction = mapping(scores, parameter.unsqueeze(-1))
+    prediction = mapping(scores, parameter)
     alphas = None if alpha is None else torch.full_like(parameter, alpha, requires_grad=False)
     values = loss(scores, prediction, targets, parameter, alphas, extra, constant)
     rows = torch.where(counts, values, 0.0)
@@ -269,12 +295,14 @@ def _require_kind(target: Tensor) -> None:
         )
 
 
-def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
+def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor, check_values: bool) -> Tensor:
     """Check targets in the shape of x and return them as rows ``(rows, d)``."""
     if target.shape != x.shape:
         raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
-    points = target.detach()
-    guards.require_values(points, (points >= 0) & (points < math.inf), "target", "finite numbers of 0 or more")
+    if check_values:
+        points = target.detach()
+        valid = (points >= 0) & (points < math.inf)
+        guards.require_values(points, valid, "target", "finite numbers of 0 or more")
     return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
 
 
@@ -289,7 +317,8 @@ def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Te
     classes = target.reshape(-1).long()
     counts = classes != options.get("ignore_index", -100)
     known = torch.where(counts, classes, 0)
-    guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
+    if _checks_values(options) or known.is_cpu:  # where compiled kernels take them for places in memory
+        guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
     return known, counts
 
 

@@ -38,10 +38,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         >>> fusedmax(torch.tensor([1.0, 0.8, 0.2, 0.5]), 0.1)
         tensor([0.5250, 0.4250, 0.0250, 0.0250])
     """
-    rows = of_rows("weight", weight, x, dim, *WEIGHTS)
-    return on_rows(
-        x, dim, mask, lambda scores, each: _sparsemax(fusedmax_oscarmax.variation(scores, each)), rows
-    )
+    return on_rows(x, dim, mask, fusedmax_of_rows, of_rows("weight", weight, x, dim, *WEIGHTS))
 
 
 def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -63,8 +60,17 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         >>> oscarmax(torch.tensor([1.0, -1.0, 0.8]), 0.3)
         tensor([0.5000, 0.0000, 0.5000])
     """
-    rows = of_rows("weight", weight, x, dim, *WEIGHTS)
-    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fusedmax_oscarmax.oscar(scores, each)), rows)
+    return on_rows(x, dim, mask, oscarmax_of_rows, of_rows("weight", weight, x, dim, *WEIGHTS))
+
+
+def fusedmax_of_rows(scores: Tensor, weight: Tensor) -> Tensor:
+    """Return `fusedmax` of rows ``(rows, d)``, with a weight for each, ``(rows,)``, that is not checked."""
+    return _sparsemax(fusedmax_oscarmax.variation(scores, weight))
+
+
+def oscarmax_of_rows(scores: Tensor, weight: Tensor) -> Tensor:
+    """Return `oscarmax` of rows ``(rows, d)``, with a weight for each, ``(rows,)``, that is not checked."""
+    return _sparsemax(fusedmax_oscarmax.oscar(scores, weight))
 
 
 def _sparsemax(rows: Tensor) -> Tensor:

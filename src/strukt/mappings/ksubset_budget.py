@@ -49,11 +49,11 @@ def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = No
         >>> budget(torch.tensor([0.6, 0.5, 0.3, -1.0]), 1)
         tensor([0.4667, 0.3667, 0.1667, 0.0000])
     """
-    rows = of_rows("k", k, x, dim, 0.0, "0 or more")
+    return on_rows(x, dim, mask, budget_of_rows, of_rows("k", k, x, dim, 0.0, "0 or more"))
 
-    def compute(scores: Tensor, size: Tensor) -> Tensor:
-        free = scores.clamp(0.0, 1.0)
-        fits = free.sum(-1, keepdim=True) <= size.unsqueeze(-1)
-        return torch.where(fits, free, capped_simplex.subset(scores, size))
 
-    return on_rows(x, dim, mask, compute, rows)
+def budget_of_rows(scores: Tensor, k: Tensor) -> Tensor:
+    """Return `budget` of rows ``(rows, d)``, with a number of items for each, ``(rows,)``, that is not checked."""
+    free = scores.clamp(0.0, 1.0)
+    fits = free.sum(-1, keepdim=True) <= k.unsqueeze(-1)
+    return torch.where(fits, free, capped_simplex.subset(scores, k))

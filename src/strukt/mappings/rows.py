@@ -69,7 +69,7 @@ def check(x: Tensor, dim: int) -> int:
 
 def of_rows(
     name: str, value: float | Tensor, x: Tensor, dim: int, least: float, expected: str, below: float | None = None,
-    strict: bool = False,
+    strict: bool = False, check_values: bool = True,
 ) -> Tensor:  # fmt: skip
     """Return one parameter for each row, ``(rows,)``, in the order of the rows of `on_rows`.
 
@@ -82,6 +82,7 @@ def of_rows(
         expected: The range in words, for error messages.
         below: The exclusive upper bound, or None.
         strict: Whether the lower bound is exclusive.
+        check_values: Whether to check the values of a tensor, which waits for its device.
 
     Raises:
         ValueError: If the parameter does not broadcast, or a value is out of range.
@@ -92,6 +93,8 @@ def of_rows(
     arguments.fitting(name, parameter, shape)
     rows = parameter.expand(shape).reshape(-1)
     known = number(value) if isinstance(value, Tensor) else float(value)
+    if known is None and not check_values:
+        return rows
     # A number is checked on the host, so as not to wait for the device.
     checked = rows.detach() if known is None else torch.tensor([known], dtype=torch.float64, device="cpu")
     valid = checked > least if strict else checked >= least

@@ -125,7 +125,7 @@ class Transducer(GridPaths):
             tensor(0.0741)
         """
         arguments.scores("logits", logits, "batch + (n, m + 1, c)", 3)
-        moves = moves_of_labels(logits, targets, target_lengths, blank)
+        moves = moves_of_labels(logits, targets, target_lengths, blank, validate_args)
         return cls(moves, lengths, target_lengths, validate_args)
 
     def frames(self, event: Tensor | None = None) -> Tensor:

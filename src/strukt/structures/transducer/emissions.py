@@ -12,7 +12,9 @@ from strukt.structures.events import shifted
 from strukt.structures.transducer.reference import BLANK, LABEL
 
 
-def moves_of_labels(logits: Tensor, targets: Tensor, target_lengths: Lengths | None, blank: int) -> Tensor:
+def moves_of_labels(
+    logits: Tensor, targets: Tensor, target_lengths: Lengths | None, blank: int, validate_args: bool | None = None
+) -> Tensor:
     """Return the scores of blank and next label of the target at each node: ``batch + (n, m + 1, 2)``.
 
     Args:
@@ -20,22 +22,24 @@ def moves_of_labels(logits: Tensor, targets: Tensor, target_lengths: Lengths | N
         targets: ``batch + (m,)``; padding is ignored.
         target_lengths: ``batch``; all m if None.
         blank: The blank, one of the c labels.
+        validate_args: Whether to check values as well as shapes.
 
     Raises:
         ValueError: If they do not fit.
 
     Complexity: O(n m), independent of c.
     """
-    index = labels_of_nodes(logits.shape, logits.device, targets, target_lengths, blank)
+    index = labels_of_nodes(logits.shape, logits.device, targets, target_lengths, blank, validate_args)
     return logits.gather(-1, index.unsqueeze(-3).expand(*logits.shape[:-1], 2))
 
 
 def labels_of_nodes(
-    shape: torch.Size, device: torch.device, targets: Tensor, target_lengths: Lengths | None, blank: int
-) -> Tensor:
+    shape: torch.Size, device: torch.device, targets: Tensor, target_lengths: Lengths | None, blank: int,
+    validate_args: bool | None,
+) -> Tensor:  # fmt: skip
     """Return, for each u, the blank and the label that follows u labels: ``batch + (m + 1, 2)``.
 
-    The arguments are checked.
+    The arguments are checked; their values only if ``validate_args`` is not False, or on the CPU.
 
     Raises:
         ValueError: If the arguments do not fit logits of shape ``batch + (n, m + 1, c)``.
@@ -48,17 +52,19 @@ def labels_of_nodes(
             f"targets has shape {tuple(targets.shape)}; expected {(*batch, columns - 1)}, a label for each of "
             f"the {columns} nodes of a frame but the last"
         )
-    lengths = arguments.lengths(target_lengths, torch.Size(batch), columns - 1, device, "target_lengths")
+    check = validate_args is not False
+    lengths = arguments.lengths(target_lengths, torch.Size(batch), columns - 1, device, "target_lengths", check)
     inside = events.within(lengths, columns - 1)
     shown = torch.where(inside, targets.long(), blank)
-    fit = (shown >= 0) & (shown < labels) & ((shown != blank) | ~inside)
-    items = torch.Size(batch).numel()
-    guards.require_values(
-        targets.reshape(items, columns - 1),
-        fit.reshape(items, columns - 1),
-        "targets",
-        f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
-    )
+    if check or device.type == "cpu":
+        fit = (shown >= 0) & (shown < labels) & ((shown != blank) | ~inside)
+        items = torch.Size(batch).numel()
+        guards.require_values(
+            targets.reshape(items, columns - 1),
+            fit.reshape(items, columns - 1),
+            "targets",
+            f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
+        )
     following = torch.nn.functional.pad(shown, (0, 1), value=blank)
     return torch.stack([torch.full_like(following, blank), following], -1)
 
