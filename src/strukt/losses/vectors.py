@@ -11,10 +11,9 @@ from torch import Tensor
 from torch.distributions import Distribution
 from typing_extensions import Unpack
 
-from strukt.checks import guards
-from strukt.checks.arguments.shapes import as_tensor_remedy, kind_of
 from strukt.kernels import capped_simplex, sparsemax_entmax
 from strukt.losses.fenchel_young import Extra, loss
+from strukt.losses.targets import classes_of, points_of, require_kind, smoothed
 from strukt.mappings.fusedmax_oscarmax import fusedmax_of_rows, oscarmax_of_rows
 from strukt.mappings.ksubset_budget import budget_of_rows
 from strukt.mappings.rows import NORMS, WEIGHTS, check, of_rows, to_rows
@@ -262,17 +261,18 @@ def _loss(
     smoothing = options.get("label_smoothing", 0.0)
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"label_smoothing is {smoothing}; expected a number from 0 to 1")
-    _require_kind(target)
+    require_kind(target)
     scores = _scores(x, options)
     if target.is_floating_point():
-        targets = _points(target, x, axis, scores, _checks_values(options))
+        targets = points_of(target, x, axis, scores, _checks_values(options))
         counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
     else:
-        targets, counts = _classes(target, x, axis, options)
+        ignored = options.get("ignore_index", -100)
+        targets, counts = classes_of(target, x, axis, ignored, _checks_values(options))
     if smoothing:
-        targets = _smoothed(targets, scores.detach(), smoothing)
+        targets = smoothed(targets, scores.detach(), smoothing)
     elif extra is not None and not target.is_floating_point():
-        targets = _smoothed(targets, scores.detach(), 0.0)
+        targets = smoothed(targets, scores.detach(), 0.0)
     prediction = mapping(scores, parameter)
     alphas = None if alpha is None else torch.full_like(parameter, alpha, requires_grad=False)
     values = loss(scores, prediction, targets, parameter, alphas, extra, constant)
@@ -281,53 +281,3 @@ def _loss(
     if reduction == "none":
         return result
     return result.sum() if reduction == "sum" else result.sum() / counts.sum().clamp(min=1)
-
-
-def _require_kind(target: Tensor) -> None:
-    if not isinstance(target, Tensor) or target.dtype == torch.bool or target.is_complex():
-        raise ValueError(
-            f"target is {kind_of(target)}; expected a tensor of classes (integers) or of probabilities"
-            f"{as_tensor_remedy('target', target)}"
-        )
-    if torch.is_grad_enabled() and target.requires_grad:
-        raise ValueError(
-            "target requires a gradient, but the loss has one in the scores alone; give target.detach()"
-        )
-
-
-def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor, check_values: bool) -> Tensor:
-    """Check targets in the shape of x and return them as rows ``(rows, d)``."""
-    if target.shape != x.shape:
-        raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
-    if check_values:
-        points = target.detach()
-        valid = (points >= 0) & (points < math.inf)
-        guards.require_values(points, valid, "target", "finite numbers of 0 or more")
-    return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
-
-
-def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Tensor, Tensor]:
-    """Check target classes; return them, 0 where ignored, and a mask of examples that count: ``(rows,)`` each."""
-    examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
-    if target.shape != examples:
-        raise ValueError(
-            f"target has shape {tuple(target.shape)}; expected classes of shape {tuple(examples)}, or "
-            f"probabilities of shape {tuple(x.shape)}"
-        )
-    classes = target.reshape(-1).long()
-    counts = classes != options.get("ignore_index", -100)
-    known = torch.where(counts, classes, 0)
-    if _checks_values(options) or known.is_cpu:  # where compiled kernels take them for places in memory
-        guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
-    return known, counts
-
-
-def _smoothed(targets: Tensor, scores: Tensor, smoothing: float) -> Tensor:
-    """Return target points ``(rows, d)`` with a share of their mass spread evenly over all scores above -inf."""
-    open_ = scores > -torch.inf
-    size = open_.sum(-1, keepdim=True).clamp(min=1)
-    if targets.is_floating_point():
-        even = torch.where(open_, targets.sum(-1, keepdim=True) / size, 0.0)
-        return torch.lerp(targets, even, smoothing)
-    even = torch.where(open_, smoothing / size.to(scores.dtype), 0.0)
-    return even.scatter_add(-1, targets.unsqueeze(-1), torch.full_like(even[..., :1], 1.0 - smoothing))

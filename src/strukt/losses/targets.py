@@ -1,0 +1,64 @@
+"""Targets of losses of vectors, classes or points: checks, and conversion to rows."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from strukt.checks import guards
+from strukt.checks.arguments.shapes import as_tensor_remedy, kind_of
+
+
+def require_kind(target: Tensor) -> None:
+    """Check that a target is a tensor of numbers that needs no gradient."""
+    if not isinstance(target, Tensor) or target.dtype == torch.bool or target.is_complex():
+        raise ValueError(
+            f"target is {kind_of(target)}; expected a tensor of classes (integers) or of probabilities"
+            f"{as_tensor_remedy('target', target)}"
+        )
+    if torch.is_grad_enabled() and target.requires_grad:
+        raise ValueError(
+            "target requires a gradient, but the loss has one in the scores alone; give target.detach()"
+        )
+
+
+def points_of(target: Tensor, x: Tensor, axis: int, scores: Tensor, check_values: bool) -> Tensor:
+    """Check targets in the shape of x and return them as rows ``(rows, d)``."""
+    if target.shape != x.shape:
+        raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
+    if check_values:
+        points = target.detach()
+        valid = (points >= 0) & (points < math.inf)
+        guards.require_values(points, valid, "target", "finite numbers of 0 or more")
+    return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
+
+
+def classes_of(
+    target: Tensor, x: Tensor, axis: int, ignore_index: int, check_values: bool
+) -> tuple[Tensor, Tensor]:
+    """Check target classes; return them, 0 where ignored, and a mask of examples that count: ``(rows,)`` each."""
+    examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
+    if target.shape != examples:
+        raise ValueError(
+            f"target has shape {tuple(target.shape)}; expected classes of shape {tuple(examples)}, or "
+            f"probabilities of shape {tuple(x.shape)}"
+        )
+    classes = target.reshape(-1).long()
+    counts = classes != ignore_index
+    known = torch.where(counts, classes, 0)
+    if check_values or known.is_cpu:  # where compiled kernels take them for places in memory
+        guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
+    return known, counts
+
+
+def smoothed(targets: Tensor, scores: Tensor, smoothing: float) -> Tensor:
+    """Return target points ``(rows, d)`` with a share of their mass spread evenly over all scores above -inf."""
+    open_ = scores > -torch.inf
+    size = open_.sum(-1, keepdim=True).clamp(min=1)
+    if targets.is_floating_point():
+        even = torch.where(open_, targets.sum(-1, keepdim=True) / size, 0.0)
+        return torch.lerp(targets, even, smoothing)
+    even = torch.where(open_, smoothing / size.to(scores.dtype), 0.0)
+    return even.scatter_add(-1, targets.unsqueeze(-1), torch.full_like(even[..., :1], 1.0 - smoothing))
