@@ -75,6 +75,12 @@ def test_an_empty_vocabulary_says_so():
         CodeVocabulary({}).label(3)
 
 
+@pytest.mark.parametrize("pair", [("NP", "XX"), ("XX", "NP"), ("XX", "XX")])
+def test_no_distance_to_a_label_that_was_never_counted(pair):
+    with pytest.raises(KeyError, match="'XX' is not one of the 2 labels: NP, VP"):
+        CodeVocabulary.count([(0, "NP"), (3, "VP")]).distance(*pair)
+
+
 def test_codes_are_not_negative():
     with pytest.raises(ValueError, match=r"-1 is not a code; expected 0 or more"):
         CodeVocabulary.count([(-1, "NP")])

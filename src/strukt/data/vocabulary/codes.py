@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from strukt.data.vocabulary.vocabulary import shortened
+
 
 class CodeVocabulary:
     """An immutable vocabulary of codes: each code stands for the label that it was counted with most often.
@@ -87,6 +89,9 @@ class CodeVocabulary:
 
         For equal labels, the two spans are drawn independently; the distance is 0 if the label has a single code.
 
+        Raises:
+            KeyError: If a label was never counted.
+
         Complexity: linear in the number of codes and of bits.
 
         Examples:
@@ -101,6 +106,9 @@ class CodeVocabulary:
     def _shares(self, label: str, bits: int) -> list[float]:
         """Return, for each bit, the share of the spans with a label whose code has it set to +1."""
         counts = {code: labels[label] for code, labels in self.counts.items() if label in labels}
+        if not counts:
+            known = self.labels
+            raise KeyError(f"{label!r} is not one of the {len(known)} labels: {shortened(known)}")
         total = sum(counts.values())
         return [sum(n for code, n in counts.items() if code >> bit & 1) / total for bit in range(bits)]
 

@@ -62,7 +62,7 @@ class Vocabulary:
         """
         index = self._index.get(symbol, self._unknown)
         if index is None:
-            raise KeyError(f"{symbol!r} is not one of the {len(self)} labels: {_shortened(self.symbols)}")
+            raise KeyError(f"{symbol!r} is not one of the {len(self)} labels: {shortened(self.symbols)}")
         return index
 
     def indices(self, symbols: Iterable[str]) -> list[int]:
@@ -103,8 +103,9 @@ class Vocabulary:
         return hash(self.symbols)
 
     def __repr__(self) -> str:
-        return f"Vocabulary({len(self)} symbols: {_shortened(self.symbols)})"
+        return f"Vocabulary({len(self)} symbols: {shortened(self.symbols)})"
 
 
-def _shortened(symbols: Sequence[str]) -> str:
+def shortened(symbols: Sequence[str]) -> str:
+    """Return the first symbols of a list, for messages."""
     return ", ".join(symbols[:8]) + (", ..." if len(symbols) > 8 else "")
