@@ -76,10 +76,16 @@ def test_padding_is_small_for_sorted_lengths():
     assert padded < 1.05 * sum(sizes)
 
 
-@pytest.mark.parametrize("max_tokens", [0, -1])
-def test_bound_below_one(max_tokens):
-    with pytest.raises(ValueError, match=f"max_tokens: got {max_tokens}, expected at least 1"):
-        batches([1], max_tokens)
+@pytest.mark.parametrize("bound", [0, -1])
+def test_bound_below_one(bound):
+    with pytest.raises(ValueError, match=f"max_tokens is {bound}; expected at least 1"):
+        batches([1], bound)
+    with pytest.raises(ValueError, match=f"max_sentences is {bound}; expected at least 1"):
+        batches([1], 9, max_sentences=bound)
+    with pytest.raises(ValueError, match=f"most is {bound}; expected at least 1"):
+        next(consecutive_batches([["w"]], lambda group: list(map(len, group)), 9, bound))
+    with pytest.raises(ValueError, match=f"max_tokens is {bound}; expected at least 1"):
+        next(consecutive_batches([["w"]], lambda group: list(map(len, group)), bound, 9))
 
 
 @given(lengths, st.integers(1, 100), st.integers(1, 9))
@@ -131,5 +137,5 @@ def test_no_warning_without_long_sentences():
 
 
 def test_limit_below_one():
-    with pytest.raises(ValueError, match="limit: got 0"):
+    with pytest.raises(ValueError, match="limit is 0; expected at least 1"):
         split_long([], 0)

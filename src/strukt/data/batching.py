@@ -39,7 +39,7 @@ def batches(
         The batches, each as indices into `lengths`.
 
     Raises:
-        ValueError: If `max_tokens` is below 1.
+        ValueError: If `max_tokens` or `max_sentences` is below 1.
 
     Complexity: O(n log n).
 
@@ -47,10 +47,9 @@ def batches(
         >>> batches([3, 9, 4, 20], max_tokens=12)
         [[0, 2], [1], [3]]
     """
-    if max_tokens < 1:
-        raise ValueError(f"max_tokens: got {max_tokens}, expected at least 1")
+    most = max(len(lengths), 1) if max_sentences is None else max_sentences
+    _require_bounds(max_tokens=max_tokens, max_sentences=most)
     order = list(range(len(lengths)))
-    most = max_sentences or max(len(lengths), 1)
     if seed is None:
         return _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens, most)
     generator = random.Random(f"{seed}/{epoch}")  # strings are seeded by SHA-512, which is the same everywhere
@@ -84,11 +83,15 @@ def consecutive_batches(
         max_tokens: Bound on the padded size of a run; a longer sentence is alone in its run.
         most: Maximum number of sentences in a run.
 
+    Raises:
+        ValueError: If `max_tokens` or `most` is below 1.
+
     Examples:
         >>> of_words = lambda words: [len(word) for word in words]
         >>> list(consecutive_batches(["ab", "c", "defgh"], of_words, max_tokens=6, most=9))
         [['ab', 'c'], ['defgh']]
     """
+    _require_bounds(max_tokens=max_tokens, most=most)
     stream = iter(sentences)
     while ahead := list(islice(stream, most)):
         lengths, start = sizes(ahead), 0
@@ -124,8 +127,7 @@ def split_long(
         >>> len(short), len(long)
         (1, 1)
     """
-    if limit < 1:
-        raise ValueError(f"limit: got {limit}, expected at least 1")
+    _require_bounds(limit=limit)
     short: list[SentenceT] = []
     long: list[SentenceT] = []
     listed = list(sentences)
@@ -150,6 +152,12 @@ def warn_about_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
             advice = "blank lines or line ends separate sentences"
             warnings.warn(message + advice, DataWarning, stacklevel=2)
         yield sentence
+
+
+def _require_bounds(**bounds: int) -> None:
+    for name, bound in bounds.items():
+        if bound < 1:
+            raise ValueError(f"{name} is {bound}; expected at least 1")
 
 
 def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int, most: int) -> list[list[int]]:
