@@ -74,6 +74,19 @@ def test_a_file_that_is_replaced_is_never_half_written(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["t.safetensors"]
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_that_is_replaced_passes_on_its_mode(tmp_path, mode):
+    path = tmp_path / "t.safetensors"
+    path.touch()
+    path.chmod(mode)
+    write_tensors(path, {"a": torch.zeros(3)})
+    assert oct(stat.S_IMODE(path.stat().st_mode)) == oct(mode)
+    (path.parent / ".other.part").touch(0o600)  # of a process that was killed
+    write_tensors(path.with_name("other"), {"a": torch.zeros(3)})
+    (path.parent / "third").touch()
+    assert (path.parent / "other").stat().st_mode == (path.parent / "third").stat().st_mode
+
+
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
 def test_all_files_have_the_mode_that_the_umask_leaves(tmp_path, umask):
     before = os.umask(umask)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from strukt.data.files import atomic_write
 from strukt.distributions import LinearChain
 from strukt.errors import DataError
 from strukt.kernels.arrays import Array
@@ -19,7 +20,7 @@ from strukt.sklearn.features import Features, of_keys
 from strukt.sklearn.ftrl import Stream
 from strukt.sklearn.likelihood import batches, scores
 from strukt.sklearn.tokens import Rows
-from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
+from strukt.train.storage import dump_json, read_json, read_tensors, write_tensors
 
 FORMAT = 1
 MODEL, WEIGHTS = "model.json", "weights.safetensors"
@@ -105,15 +106,12 @@ class ChainModel:
         }
         attributes = len(self.features.starts) - 1 if self.columns is None else list(self.columns)
         content = {"format": FORMAT, "classes": self.classes, "attributes": attributes}
-        part = path / f".{MODEL}.part"
-        try:
-            write_json(part, content | description)
+        with atomic_write(path / MODEL) as stream:  # takes its place after the weights
+            dump_json(content | description, stream)
+            stream.flush()
             write_tensors(
                 path / WEIGHTS, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
             )
-            part.replace(path / MODEL)
-        finally:
-            part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> tuple[ChainModel, dict[str, Any]]:

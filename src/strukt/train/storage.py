@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from strukt.data.files import atomic_write
 from strukt.errors import DataError
+from strukt.tensor_file import write_tensor_file
 
 LARGEST_JSON = 1 << 30
 """Maximum size of a JSON file in bytes; a vocabulary of a million words has some tens of millions."""
@@ -29,8 +27,13 @@ def write_json(path: Path, value: Any) -> None:
         value: A value that JSON can represent.
     """
     with atomic_write(path) as stream:
-        json.dump(value, stream, indent=2, ensure_ascii=False)
-        stream.write("\n")
+        dump_json(value, stream)
+
+
+def dump_json(value: Any, stream: TextIO) -> None:
+    """Write a value as JSON to a stream, in the form of all JSON files of models."""
+    json.dump(value, stream, indent=2, ensure_ascii=False)
+    stream.write("\n")
 
 
 def read_json(path: Path) -> Any:
@@ -74,19 +77,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     Raises:
         DataError: If the file cannot be written.
     """
-    distinct, aliases = _deduplicated(tensors)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.unlink(missing_ok=True)
-        part.touch()  # has the mode that the umask leaves; the library makes files that only their owner may read
-        mode = stat.S_IMODE(part.stat().st_mode)
-        save_file(distinct, part, aliases or None)  # without metadata and tensors, the library writes no JSON
-        part.chmod(mode)
-        _flush_to_disk(part)
-        os.replace(part, path)
-    except (OSError, SafetensorError) as error:
-        part.unlink(missing_ok=True)
-        raise DataError(f"cannot be written: {error}", path) from error
+    write_tensor_file(path, *_deduplicated(tensors))
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -146,9 +137,3 @@ def _deduplicated(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dic
         distinct[name] = kept.clone() if memory in memories else kept
         memories.add(memory)
     return distinct, aliases
-
-
-def _flush_to_disk(path: Path) -> None:
-    # A rename may reach the disk before the content does; after a power cut the file would be empty.
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())

@@ -48,9 +48,18 @@ def test_views_and_gradients_are_saved_and_others_may_read(tmp_path):
     again = HMM.load(str(tmp_path / "model"))
     assert torch.equal(again.emission.means, hmm.emission.means)
     (tmp_path / "other").touch()
-    assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == stat.S_IMODE(
-        (tmp_path / "other").stat().st_mode
-    )
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_model_that_is_replaced_passes_on_its_mode(tmp_path):
+    path = tmp_path / "model"
+    (tmp_path / ".model.part").touch(0o600)  # of a process that was killed
+    model("dense").save(path)
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+    path.chmod(0o600)
+    model("dense").save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 class Own(Gaussian):

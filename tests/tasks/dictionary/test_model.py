@@ -119,6 +119,7 @@ def test_a_saved_model_keeps_the_vectors(by_vectors, tmp_path):
     again = saved_model.load(tmp_path / "model")
     first, second = (list(map(str, found.predict(SENTENCES, True))) for found in (by_vectors, again))
     assert first == second
+    assert len({path.stat().st_mode for path in (tmp_path / "model").rglob("*") if path.is_file()}) == 1
     (tmp_path / "model" / "encoder" / VECTORS).unlink()
     with pytest.raises(DataError, match=r"vectors.safetensors: the vectors of words cannot be read"):
         saved_model.load(tmp_path / "model")

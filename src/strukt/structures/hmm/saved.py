@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 from inspect import signature
-from pathlib import Path
 from typing import Any, TypeVar
 
 import safetensors
-from safetensors.torch import save_file
 from torch import Tensor
 
 from strukt.errors import DataError
@@ -21,6 +19,7 @@ from strukt.structures.hmm.emissions.gaussian_mixture import GaussianMixture
 from strukt.structures.hmm.emissions.poisson import Poisson
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.transitions import Banded, Dense, LowRank
+from strukt.tensor_file import write_tensor_file
 
 Model = TypeVar("Model", bound=HMMParameters)
 
@@ -35,7 +34,7 @@ PARTS: dict[str, dict[str, type]] = {
 
 
 def save(path: str | os.PathLike[str], model: HMMParameters) -> None:
-    """Write a model to a temporary file in the folder of ``path``, then rename it.
+    """Write a model to one file, atomically.
 
     Raises:
         ValueError: If a part is of a class that is not in `PARTS`.
@@ -56,17 +55,8 @@ def save(path: str | os.PathLike[str], model: HMMParameters) -> None:
                 tensors[f"{name}.{argument}"] = value
             elif value is not None:
                 form[name][argument] = value
-    beside = Path(path).with_name(f".{Path(path).name}.part")
-    kept = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
-    try:
-        beside.touch()  # with the umask's mode; safetensors would make the file readable by its owner only
-        mode = beside.stat().st_mode & 0o777
-        save_file(kept, beside, {"strukt.hmm": json.dumps(form)})
-        beside.chmod(mode)
-        os.replace(beside, path)
-    except (OSError, safetensors.SafetensorError) as error:
-        beside.unlink(missing_ok=True)
-        raise DataError(f"cannot be written: {error}", path) from error
+    copies = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
+    write_tensor_file(path, copies, {"strukt.hmm": json.dumps(form)})
 
 
 def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:

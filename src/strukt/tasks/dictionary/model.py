@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import Self, override
@@ -29,6 +29,7 @@ from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.dictionary.config import Config
 from strukt.tasks.dictionary.prediction import DefinedWords, NearWords
+from strukt.tensor_file import write_tensor_file
 
 VECTORS = "vectors.safetensors"
 """File with the given word vectors, in the folder `encoder` of a saved model."""
@@ -139,7 +140,7 @@ class ReverseDictionary(Classifier):
         super().save_assets(folder)
         if self.vectors is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            save_file({"vectors": self.vectors.cpu().contiguous()}, folder / VECTORS)
+            write_tensor_file(folder / VECTORS, {"vectors": self.vectors.cpu().contiguous()})
 
     def _read_vectors(self, mixture: Mixture) -> Tensor:
         """Return the normalised vector E_p g(x) of each definition, ``(batch, size)``."""
