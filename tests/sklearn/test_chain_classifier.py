@@ -278,3 +278,6 @@ def test_wrong_calls_are_refused(tmp_path):
             ChainClassifier().partial_fit([[]], [[]], classes)
     with pytest.raises(ValueError, match="classes has labels of type int, str; expected all strings or all"):
         ChainClassifier().partial_fit(X, Y, classes=["B", 1])
+    for classes in ("BOV", 5):
+        with pytest.raises(ValueError, match=f"classes is {classes!r}; expected a list of labels"):
+            ChainClassifier().partial_fit(X, Y, classes=classes)

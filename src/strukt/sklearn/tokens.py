@@ -218,8 +218,10 @@ def distinct(name: str, labels: Iterable[Any]) -> list[Any]:
         labels: Labels, possibly NumPy scalars.
 
     Raises:
-        ValueError: If the labels are not all strings or all numbers, or if a label is NaN.
+        ValueError: If the labels are not a list, not all strings or all numbers, or if a label is NaN.
     """
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        raise ValueError(f"{name} is {labels!r}; expected a list of labels")
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for kind in (str, Real):
         if all(isinstance(label, kind) for label in plain):

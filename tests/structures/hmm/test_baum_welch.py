@@ -320,6 +320,44 @@ def test_errors_about_priors(priors, message):
         hmm.fit(observations(hmm, 5), priors=priors)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "steps is 0; expected a whole number of 1 or more"),
+        ({"steps": 2.5}, "steps is 2.5; expected a whole number of 1 or more"),
+        ({"restarts": -1}, "restarts is -1; expected a whole number of 0 or more"),
+        ({"restarts": "1"}, "restarts is '1'; expected a whole number of 0 or more"),
+        ({"tolerance": -1.0}, "tolerance is -1.0; expected a number of 0 or more, or -inf to take all steps"),
+        ({"tolerance": math.nan}, "tolerance is nan; expected a number of 0 or more"),
+        ({"tolerance": None}, "tolerance is None; expected a number of 0 or more"),
+        ({"optimizer": "adam"}, "optimizer is 'adam'; expected a function from parameters to an optimiser"),
+        ({"priors": "x"}, "priors is a str; expected Priors, such as Priors(transition=2.0)"),
+        ({"priors": GaussianPrior()}, "priors is a GaussianPrior; expected Priors"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model("dense").fit(words(5), **settings)
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (lambda: Priors(initial="x"), "initial is 'x'; expected a number or a tensor"),
+        (lambda: Priors(initial=None), "initial is None; expected a number or a tensor"),
+        (lambda: Priors(initial=GaussianPrior()), "initial is GaussianPrior(mean=0.0, "),
+        (lambda: Priors(transition=-1.0), "transition holds -1.0; expected finite numbers of 0 or more"),
+        (lambda: Priors(emission=torch.tensor([[1.0, math.nan]])), "emission holds nan; expected finite"),
+        (lambda: GaussianPrior(mean=math.inf), "mean holds inf; expected finite numbers"),
+        (lambda: GaussianPrior(mean_weight=-0.5), "mean_weight holds -0.5; expected finite numbers of 0 or more"),
+        (lambda: PoissonPrior(weight=[1.0]), "weight is [1.0]; expected a number or a tensor"),
+    ],
+)
+def test_priors_out_of_range(prior, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        prior()
+
+
 def test_other_errors():
     hmm = model("dense")
     for emission, kind in ((GaussianPrior(), "Categorical"), (PoissonPrior(), "Categorical")):
@@ -327,7 +365,5 @@ def test_other_errors():
             hmm.fit(words(5), priors=Priors(emission=emission))
     with pytest.raises(ValueError, match="expected a PoissonPrior"):
         model_of_vectors("counts").fit(torch.tensor([1, 2]), priors=Priors(emission=GaussianPrior()))
-    with pytest.raises(ValueError, match="restarts is -1; expected 0 or more"):
-        hmm.fit(words(5), restarts=-1)
     with pytest.raises(ValueError, match="x holds no observations"):
         model_of_vectors("full").fit(torch.zeros(2, 0, 2), restarts=1)

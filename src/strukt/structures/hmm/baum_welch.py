@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from numbers import Integral, Real
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 import typing_extensions
@@ -54,10 +56,7 @@ def best(
     optimizer: MakeOptimizer | None,
 ) -> Fit[Model]:
     """Return the best of the fits from ``start`` and from random restarts; arguments as in `strukt.HMM.fit`."""
-    if steps < 1:
-        raise ValueError(f"steps is {steps}; expected at least 1")
-    if restarts < 0:
-        raise ValueError(f"restarts is {restarts}; expected 0 or more")
+    _require_settings(steps, tolerance, restarts, priors, optimizer)
     winner: SingleFit[Model] | None = None
     for number in range(restarts + 1):
         model = start.redrawn(x, lengths) if number else start
@@ -70,6 +69,18 @@ def best(
     assert winner is not None
     log_probs = torch.tensor([step.log_prob for step in winner.reached], dtype=torch.float64)
     return Fit(winner.model, log_probs, winner.converged)
+
+
+def _require_settings(steps: Any, tolerance: Any, restarts: Any, priors: Any, optimizer: Any) -> None:
+    for name, value, least in (("steps", steps, 1), ("restarts", restarts, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} is {value!r}; expected a whole number of {least} or more")
+    if not isinstance(tolerance, Real) or not (float(tolerance) >= 0 or tolerance == -math.inf):
+        raise ValueError(f"tolerance is {tolerance!r}; expected a number of 0 or more, or -inf to take all steps")
+    if not (optimizer is None or callable(optimizer)):
+        raise ValueError(f"optimizer is {optimizer!r}; expected a function from parameters to an optimiser")
+    if not isinstance(priors, Priors):
+        raise ValueError(f"priors is a {type(priors).__name__}; expected Priors, such as Priors(transition=2.0)")
 
 
 def _by_em(

@@ -80,7 +80,8 @@ class HMM(HMMEstimation):
             x: ``(*, n)``, words, or other observations ``(*, n, *event)``.
             lengths: ``(*)``; all n if None.
             steps: The largest number of steps, at least 1.
-            tolerance: The fit ends after a step that improves the log-density by this many nats or less.
+            tolerance: The fit ends after a step that improves the log-density by this many nats or less; -inf for
+                all steps.
             restarts: The number of further fits from random parameters of the same form, drawn with PyTorch's
                 generator; the best of all is returned. Means and rates start at clusters of the observations.
             priors: The priors of the parameters; flat by default.
@@ -90,7 +91,7 @@ class HMM(HMMEstimation):
         Impossible sequences are left out; among several fits, those with the fewest are preferred.
 
         Raises:
-            ValueError: If ``steps`` or ``restarts`` are too small, or a prior does not belong to these parameters.
+            ValueError: If a setting is out of its range, or a prior does not belong to these parameters.
             NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
 
         Examples:

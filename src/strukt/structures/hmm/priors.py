@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeAlias, TypeVar
 
 import torch
@@ -24,6 +26,9 @@ class GaussianPrior:
         scatter_weight: A number, or one for each covariance.
         concentration: The concentration of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
 
+    Raises:
+        ValueError: If a number is not finite, or if ``mean_weight`` or ``concentration`` is negative.
+
     Examples:
         >>> GaussianPrior(scatter=0.01)
         GaussianPrior(mean=0.0, mean_weight=0.0, scatter=0.01, scatter_weight=0.0, concentration=1.0)
@@ -35,6 +40,12 @@ class GaussianPrior:
     scatter_weight: float | Tensor = 0.0
     concentration: float | Tensor = 1.0
 
+    def __post_init__(self) -> None:
+        for name in ("mean", "scatter", "scatter_weight"):
+            _require_numbers(name, getattr(self, name), -math.inf)
+        for name in ("mean_weight", "concentration"):
+            _require_numbers(name, getattr(self, name), 0.0)
+
 
 @dataclass(frozen=True)
 class PoissonPrior:
@@ -43,10 +54,17 @@ class PoissonPrior:
     Args:
         total: A number, or a tensor that broadcasts to the rates.
         weight: A number, or a tensor that broadcasts to the rates.
+
+    Raises:
+        ValueError: If a number is negative or not finite.
     """
 
     total: float | Tensor = 0.0
     weight: float | Tensor = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("total", "weight"):
+            _require_numbers(name, getattr(self, name), 0.0)
 
 
 EmissionPrior: TypeAlias = float | Tensor | GaussianPrior | PoissonPrior | None
@@ -66,6 +84,9 @@ class Priors:
         emission: The concentration of the Dirichlet prior of the words in each state, a number or ``(z, v)``; a
             `GaussianPrior` or a `PoissonPrior` for emissions of vectors.
 
+    Raises:
+        ValueError: If a concentration is negative, or not a finite number.
+
     Examples:
         >>> Priors(transition=1 + 10 * torch.eye(3), emission=GaussianPrior(scatter=0.1)).initial
         1.0
@@ -74,6 +95,12 @@ class Priors:
     initial: float | Tensor = 1.0
     transition: float | Tensor = 1.0
     emission: EmissionPrior = None
+
+    def __post_init__(self) -> None:
+        _require_numbers("initial", self.initial, 0.0)
+        _require_numbers("transition", self.transition, 0.0)
+        if self.emission is not None and not isinstance(self.emission, (GaussianPrior, PoissonPrior)):
+            _require_numbers("emission", self.emission, 0.0)
 
 
 def with_dirichlet(
@@ -131,6 +158,17 @@ def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
             "these emissions"
         )
     return prior
+
+
+def _require_numbers(name: str, value: float | Tensor, least: float) -> None:
+    """Raise ValueError unless a value is a number or a tensor, finite, and not less than ``least``."""
+    expected = "finite numbers" if least == -math.inf else f"finite numbers of {least:g} or more"
+    if not isinstance(value, (Tensor, Real)):
+        raise ValueError(f"{name} is {value!r}; expected a number or a tensor, {expected}")
+    numbers = torch.as_tensor(value).detach()
+    wrong = ~(numbers.isfinite() & (numbers >= least))
+    if bool(wrong.any()):
+        raise ValueError(f"{name} holds {numbers[wrong][0].item()}; expected {expected}")
 
 
 def _fitting(concentration: float | Tensor, counts: Tensor, name: str) -> Tensor:
