@@ -1,5 +1,7 @@
 """Standard streams that are full or closed, files of the wrong kind: one line and exit code 2."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -46,6 +48,25 @@ def test_a_closed_input_is_an_empty_one(tagger):
     done = shell(f"predict {tagger} - <&-")
     assert done.returncode == 2
     assert "holds no sentence" in done.stderr
+
+
+def test_output_that_is_no_file_takes_the_text(tagger, treebank, capsys):
+    """As in notebooks, and where a program calls a command."""
+    assert main(["predict", tagger, treebank.test]) == 0
+    expected = capsys.readouterr().out
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        assert main(["predict", tagger, treebank.test]) == 0
+    assert shown.getvalue() == expected
+
+
+@pytest.mark.parametrize("fault", [BrokenPipeError(), OSError(28, "No space left on device")])
+def test_faults_where_output_is_no_file(fault, monkeypatch):
+    def failing(_):
+        raise fault
+
+    monkeypatch.setattr("strukt.cli.main.dispatch", failing)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main([]) == (0 if isinstance(fault, BrokenPipeError) else 2)
 
 
 def test_an_unknown_backend_is_said_in_one_line(parser, treebank, monkeypatch, capsys):

@@ -5,6 +5,7 @@ Each command is a module with a function `run(arguments)`. It is imported on cal
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -92,7 +93,8 @@ def _open_closed_streams() -> None:
 
 def _write_no_more() -> None:
     """Redirect standard output to the null device, so that Python does not write to it again on exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def dispatch(arguments: Sequence[str]) -> int:

@@ -97,7 +97,8 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
 def opened(path: str | None) -> Iterator[TextIO]:
     """Open a file to write it atomically, or standard output if the path is None or `-`."""
     if path is None or path == STANDARD_OUTPUT:
-        sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
+        if isinstance(sys.stdout, io.TextIOWrapper):  # unlike the output of a notebook
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield sys.stdout
         return
     from strukt.data.files import atomic_write
