@@ -42,7 +42,7 @@ def lengths(
             f"shape {tuple(batch_shape)}, one for each item ({OF_MASKS})"
         )
     on_host = isinstance(converted, Tensor) and converted.is_cpu
-    integers(name, converted, str(tuple(batch_shape)), converted.device if on_host else device)
+    integers(name, converted, tuple(batch_shape), converted.device if on_host else device)
     if converted.layout is not torch.strided:
         raise ValueError(f"{name} is sparse ({converted.layout}); expected a dense tensor, {name}.to_dense()")
     if converted.shape != batch_shape:
@@ -51,11 +51,11 @@ def lengths(
         )
     checked: Tensor = converted.to(torch.int64)
     if check or on_host:
-        guards.require_lengths(checked.reshape(batch_shape.numel()), longest, name)
+        guards.require_lengths(checked.flatten(), longest, name)
     return checked.to(device, non_blocking=True)
 
 
-def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
+def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torch.device) -> None:
     """Check that a tensor holds integers and is on the device of the scores.
 
     Raises:
