@@ -95,7 +95,7 @@ class Run:
 
     def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
         """Return the growth of cells along a direction of weights, and by the surprise of choices."""
-        table, tile = self.table, _half(self._fitting(self.table.tile))
+        table, tile = self.table, _half(_half(self.table.tile))  # growths are float64 for all scores
         theirs, their_chart = other or (self, chart)
         cells = self.place_scores.new_empty(self.batch, table.cells, dtype=torch.float64)
         bases = self.numbers() if surprise else chart
