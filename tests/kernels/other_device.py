@@ -2,7 +2,7 @@
 
 Run as `python -m tests.kernels.other_device NAME ...`: asks every question about the named subjects there, checks
 the answers against the reference on the CPU, and prints a line of JSON for each: the subject, the question, and
-the number of operations on the device for the answer and its gradient.
+the numbers of operations on the device for the answer and its gradient, for items of a length and of twice that.
 """
 
 import json
@@ -102,14 +102,18 @@ def register():
         lambda size, stride, dtype=None, **_: There(torch.empty_strided(size, stride, dtype=dtype)),
         "PrivateUse1",
     )
-    make = torch.tensor  # which cannot make tensors of Python devices
+    torch.tensor, torch.arange = _makes_there(torch.tensor), _makes_there(torch.arange)
+    return library, aten
 
-    def tensor(*arguments, device=None, **options):
+
+def _makes_there(make):
+    """Return a function that makes tensors, also on Python devices, where PyTorch makes none or empty ones."""
+
+    def function(*arguments, device=None, **options):
         made = make(*arguments, **options)
         return there(made) if device is not None and torch.device(device).type == NAME else made
 
-    torch.tensor = tensor
-    return library, aten
+    return function
 
 
 def moved(case):
@@ -128,33 +132,53 @@ MORE = {
 
 
 def answers(subject):
-    """Yield the name of each question and the operations for its answer and gradient; check both."""
-    global operations
-    case = subject.case((2,), lengths=[subject.size])
-    asked = random_arguments(case)
-    tensors = {
-        name: there(getattr(asked, name)) for name in ("event", "known", "values", "required", "forbidden")
-    }
-    asked_there = replace(asked, **tensors, other=moved(rival(case)).distribution())
+    """Yield the name of each question and the operations for its answer and gradient, also at twice the length.
+
+    Answers of items of the first length are checked.
+    """
+    case, longer = (subject.case((2,), lengths=[n], size=n) for n in (subject.size, 2 * subject.size))
+    asked, asked_there, asked_longer = random_arguments(case), arguments_there(case), arguments_there(longer)
     functions = {operator.name: operator.of for operator in operators(case)} | MORE
     for name, function in functions.items():
         if name.split()[0] in subject.lacks or (name == "mode" and "max_score" in subject.lacks):
             continue
-        here, away = case.leaves(), moved(case)
         with using("reference"):
-            expected = function(here.distribution(), asked)
-        operations = 0
-        answer = function(away.distribution(), asked_there)
+            expected, right = answered(function, case.leaves(), asked)
+        (answer, grads), count = counted(function, moved(case), asked_there)
         assert answer.device.type == NAME, f"{name} is on {answer.device}"
         torch.testing.assert_close(answer.detach().numbers, expected.detach(), rtol=1e-6, atol=1e-6)
-        if answer.requires_grad:
-            pairs = (
-                torch.autograd.grad(value.sum(), scores, allow_unused=True, materialize_grads=True)
-                for value, scores in ((answer, away.scores), (expected, here.scores))
-            )
-            for grad, other in zip(*map(as_tuple, pairs), strict=True):
-                torch.testing.assert_close(grad.numbers, other, rtol=1e-6, atol=1e-6)
-        yield name, operations
+        for grad, other in zip(grads, right, strict=True):
+            torch.testing.assert_close(grad.numbers, other, rtol=1e-6, atol=1e-6)
+        yield name, count, counted(function, moved(longer), asked_longer)[1]
+
+
+def arguments_there(case):
+    """Return the arguments of operators on the device."""
+    asked = random_arguments(case)
+    names = ("event", "known", "values", "required", "forbidden")
+    tensors = {name: there(getattr(asked, name)) for name in names}
+    return replace(asked, **tensors, other=moved(rival(case)).distribution())
+
+
+def answered(function, case, asked):
+    """Return the answer of a function of a distribution, and the gradients of its sum if it has any."""
+    answer = function(case.distribution(), asked)
+    if not answer.requires_grad:
+        return answer, ()
+    total = _finite(answer).sum()
+    return answer, as_tuple(torch.autograd.grad(total, case.scores, allow_unused=True, materialize_grads=True))
+
+
+def counted(*arguments):
+    """Return what `answered` returns, and the number of operations on the device."""
+    global operations
+    operations = 0
+    return answered(*arguments), operations
+
+
+def _finite(value):
+    """Return a value with 0 for the infinite scores of impossible parts, whose gradients nothing defines."""
+    return torch.where(torch.isfinite(value), value, 0.0)
 
 
 def main(names):
@@ -162,8 +186,8 @@ def main(names):
     warnings.simplefilter("ignore")
     for subject in STRUCTURES:
         if subject.name in names:
-            for name, count in answers(subject):
-                print(json.dumps([subject.name, name, count]), flush=True)
+            for name, *counts in answers(subject):
+                print(json.dumps([subject.name, name, counts]), flush=True)
     del known
 
 
