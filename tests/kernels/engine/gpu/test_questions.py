@@ -100,9 +100,9 @@ def is_slow(subject, operator):
 def test_equal_those_of_the_cpu(subject, operator):
     case = subject.case((2, 3)) if ON_GPU else subject.case((3,), size=3)
     assert operator in operators(case)
-    agree(case, operator, 1e-9, 1e-9)
+    agree(case, operator, 1e-11, 1e-11)
     if ON_GPU:
-        agree(case.map(torch.Tensor.float), operator, 1e-4, 1e-4)
+        agree(case.map(torch.Tensor.float), operator, 1e-5, 1e-5)
 
 
 SOME = [
