@@ -25,7 +25,7 @@ TABLES: dict[str, tuple[str, Sequence[str], Lines]] = {
         "Other operators, as multiples of the log-partition with its gradient:", operators.HEADER, operators.lines,
     ),
     "mappings": ("Mappings, and the share of the speed of copies:", mappings.HEADER, mappings.lines),
-    "share": ("A training step of 2,500 words in bfloat16:", share.HEADER, share.lines),
+    "share": ("A training step of 2,500 words in bfloat16, on the CPU in float32:", share.HEADER, share.lines),
     "mean-field": (
         "Mean-field attention with its gradient in bfloat16, beside a Transformer of its sizes:",
         mean_field.HEADER, mean_field.lines,

@@ -1,4 +1,4 @@
-"""The share of structured inference in a training step of the default tagger and parser on a GPU."""
+"""Training steps of default models on a GPU: the share of structured inference, and the speed beside the CPU."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from benchmarks.gpu.clock import Budget, attempt
+from benchmarks.gpu.clock import PATIENCE, Budget, Measured, attempt
 from benchmarks.report import duration
-from strukt.data import conllu
+from strukt.data import brackets, conllu
 
 SENTENCES, WORDS = 100, 25
 """Of a batch: 2,500 words, as `trainer.tokens` has them."""
 
-HEADER = ("default model", "training step", "of it the structure", "share", "words a second")
+HEADER = ("default model", "training step", "of it the structure", "share", "words a second", "on the CPU")
 
 
 def sentences() -> list[conllu.Sentence]:
@@ -33,45 +32,83 @@ def sentences() -> list[conllu.Sentence]:
     return list(conllu.read(io.StringIO("\n".join(text) + "\n")))
 
 
-def models() -> Iterator[tuple[str, Any]]:
-    """The default models for these sentences, with random weights."""
-    from strukt.tasks import dependency, tag
+def phrases() -> list[brackets.Sentence]:
+    """Random binary trees with random labels, the same in every process."""
+    draw = random.Random(0)
+
+    def tree(words: int) -> str:
+        if words == 1:
+            return f"(t{draw.randrange(45)} w{draw.randrange(5000)})"
+        left = draw.randrange(1, words)
+        return f"(p{draw.randrange(25)} {tree(left)} {tree(words - left)})"
+
+    text = "\n".join(f"(ROOT {tree(WORDS)})" for _ in range(SENTENCES))
+    return list(brackets.read(io.BytesIO(text.encode())))
+
+
+def models() -> Iterator[tuple[str, Any, Any]]:
+    """The default models, with random weights, and sentences to train them on."""
+    from strukt.tasks import constituency, dependency, lm, tag
+    from strukt.tasks.constituency.model import ConstituencyParser
     from strukt.tasks.dependency.model import Parser
+    from strukt.tasks.lm.model import LanguageModel
     from strukt.tasks.tag.model import Tagger
 
-    corpus = sentences()
-    yield "tag, criterion crf", Tagger.from_corpus(tag.Config(criterion="crf"), corpus)
-    yield "dependency", Parser.from_corpus(dependency.Config(), corpus)
+    corpus, trees = sentences(), phrases()
+    texts = [conllu.from_forms(sentence.forms) for sentence in corpus]
+    yield "tag, criterion crf", Tagger.from_corpus(tag.Config(criterion="crf"), corpus), corpus
+    yield "dependency", Parser.from_corpus(dependency.Config(), corpus), corpus
+    yield "constituency", ConstituencyParser.from_corpus(constituency.Config(), trees), trees
+    yield "lm", LanguageModel.from_corpus(lm.Config(), texts), texts
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
-    """A row of cells for each model, in bfloat16 as training has it."""
-    for name, model in models():
-        model.to(device).train()
-        batch = model.collate(sentences()).to(device)
-        with torch.no_grad():
-            shaped = model.distribution_of(batch)
-        event = batch.targets["tags" if "tags" in batch.targets else "heads"]
-        kind, scores = type(shaped), tuple(score.detach().requires_grad_() for score in shaped.scores)
-
-        def step(model: Any = model, batch: Any = batch) -> None:
-            model.zero_grad()
-            with torch.autocast(device, torch.bfloat16):
-                loss = model.loss(batch)
-            loss.backward()
-
-        def structure(
-            kind: Any = kind, scores: tuple[Tensor, ...] = scores, batch: Any = batch, event: Tensor = event
-        ) -> Any:
-            loss = -kind(*scores, lengths=batch.lengths).log_prob(event).mean()
-            return torch.autograd.grad(loss, scores)
-
-        whole, part = attempt(step, budget), attempt(structure, budget)
-        if isinstance(whole, str) or isinstance(part, str):
-            row = [name, str(whole), str(part), "", ""]
-        else:
-            words = SENTENCES * WORDS / whole.seconds
-            share = f"{100 * part.seconds / whole.seconds:.0f} %"
-            row = [name, duration(whole.seconds), duration(part.seconds), share, f"{words:,.0f}"]
+    """A row of cells for each model, in bfloat16 as training has it; on the CPU in float32."""
+    for name, model, corpus in models():
+        model.train()
+        slow = attempt(step(model, model.collate(corpus), half=False), budget, PATIENCE)
+        model.to(device)
+        batch = model.collate(corpus).to(device)
+        whole = attempt(step(model, batch, half=True), budget)
+        part = attempt(structure(model, batch), budget) if hasattr(model, "distribution_of") else None
+        row = [name, *_cells(whole, part), _speed(whole), _speed(slow)]
         told(row)
         yield row
+
+
+def step(model: Any, batch: Any, half: bool) -> Callable[[], None]:
+    """The loss of a batch and its gradient."""
+
+    def action() -> None:
+        model.zero_grad()
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=half):
+            loss = model.loss(batch)
+        loss.backward()
+
+    return action
+
+
+def structure(model: Any, batch: Any) -> Callable[[], Any]:
+    """The log-probability of the structures of a batch, and its gradient with respect to their scores."""
+    with torch.no_grad():
+        shaped = model.distribution_of(batch)
+    event = batch.targets["tags" if "tags" in batch.targets else "heads"]
+    kind, scores = type(shaped), tuple(score.detach().requires_grad_() for score in shaped.scores)
+
+    def action() -> Any:
+        loss = -kind(*scores, lengths=batch.lengths).log_prob(event).mean()
+        return torch.autograd.grad(loss, scores)
+
+    return action
+
+
+def _cells(whole: Measured | str, part: Measured | str | None) -> list[str]:
+    """The times of a step and of its structure, and their ratio."""
+    known = isinstance(whole, Measured) and isinstance(part, Measured)
+    share = f"{100 * part.seconds / whole.seconds:.0f} %" if known else ""  # type: ignore[union-attr]
+    cells = [duration(each.seconds) if isinstance(each, Measured) else each or "" for each in (whole, part)]
+    return [*cells, share]
+
+
+def _speed(spent: Measured | str) -> str:
+    return spent if isinstance(spent, str) else f"{SENTENCES * WORDS / spent.seconds:,.0f}"

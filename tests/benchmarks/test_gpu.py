@@ -191,11 +191,13 @@ def test_strukt_answers_in_every_family(family):
 
 
 @pytest.mark.slow
-def test_the_default_models_have_a_structure():
-    corpus = share.sentences()
-    assert sum(map(len, corpus)) == 2500
-    for _, model in share.models():
-        batch = model.collate(corpus[:2])
-        distribution = model.distribution_of(batch)
-        event = batch.targets["tags" if "tags" in batch.targets else "heads"]
-        assert torch.isfinite(distribution.log_prob(event)).all()
+def test_the_default_models_are_trained_on_both_devices(pretended, monkeypatch):
+    assert [sum(map(len, corpus)) for _, _, corpus in share.models()] == [2500] * 4
+    monkeypatch.setattr(share, "SENTENCES", 4)
+    rows = list(share.lines("cpu", Budget(3600), steps.told))
+    assert [row[0].split(",")[0] for row in rows] == ["tag", "dependency", "constituency", "lm"]
+    for row in rows:
+        assert len(row) == len(share.HEADER)
+        assert row[1].endswith("ms")
+        assert float(row[4].replace(",", "")) > 0 < float(row[5].replace(",", ""))
+    assert all(row[3].endswith("%") for row in rows[:2])
