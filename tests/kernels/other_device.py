@@ -1,7 +1,7 @@
 """A device like a GPU without kernels, on the CPU: its tensors mix with no others, and its operations are counted.
 
-Run as `python -m tests.kernels.other_device NAME ...`: asks every question about the named subjects there, checks
-the answers against the reference on the CPU, and prints a line of JSON for each: the subject, the question, and
+Run as `python -m tests.kernels.other_device NAME [QUESTION ...]`: asks these questions about the named subject, or
+all, checks the answers against the reference on the CPU, and prints a line of JSON for each: the question, and
 the numbers of operations on the device for the answer and its gradient, for items of a length and of twice that.
 """
 
@@ -131,7 +131,7 @@ MORE = {
 """Questions besides the operators of the conformance suite; samples only have to exist."""
 
 
-def answers(subject):
+def answers(subject, questions):
     """Yield the name of each question and the operations for its answer and gradient, also at twice the length.
 
     Answers of items of the first length are checked.
@@ -140,6 +140,8 @@ def answers(subject):
     asked, asked_there, asked_longer = random_arguments(case), arguments_there(case), arguments_there(longer)
     functions = {operator.name: operator.of for operator in operators(case)} | MORE
     for name, function in functions.items():
+        if questions and name not in questions:
+            continue
         if name.split()[0] in subject.lacks or (name == "mode" and "max_score" in subject.lacks):
             continue
         with using("reference"):
@@ -181,15 +183,14 @@ def _finite(value):
     return torch.where(torch.isfinite(value), value, 0.0)
 
 
-def main(names):
+def main(name, *questions):
     known = register()
     warnings.simplefilter("ignore")
-    for subject in STRUCTURES:
-        if subject.name in names:
-            for name, *counts in answers(subject):
-                print(json.dumps([subject.name, name, counts]), flush=True)
+    (subject,) = (subject for subject in STRUCTURES if subject.name == name)
+    for question, *counts in answers(subject, questions):
+        print(json.dumps([question, counts]), flush=True)
     del known
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

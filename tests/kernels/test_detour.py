@@ -1,6 +1,7 @@
 """What a device has no kernels for is answered by the CPU's, on tensors moved there and back once."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -104,6 +105,23 @@ GROWING = {
 """Questions besides SparseMAP that take more operations for longer items."""
 
 
+def counts_elsewhere(*arguments, **environment):
+    """The operations on another device for each question, for items of a length and of twice that."""
+    command = [sys.executable, "-m", "tests.kernels.other_device", *arguments]
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return dict(map(json.loads, result.stdout.splitlines()))
+
+
+@pytest.mark.parametrize("subject", ["LinearChain, shared transition", "NonProjectiveTree, single root", "CTC"])
+def test_the_reference_of_another_device_is_an_executor(subject):
+    """Of a step; the count includes views."""
+    counts = counts_elsewhere(subject, "log_partition", STRUKT_BACKEND="reference")
+    assert max(counts["log_partition"]) < 800
+
+
 @pytest.mark.slow  # a process that asks everything on a device that is made for it
 @pytest.mark.parametrize(
     "subject",
@@ -131,10 +149,7 @@ def test_another_device_has_all_answers_by_few_operations(subject):
 
     Gradients of max-marginals of some structures have no kernel, and the k best labels are found word by word.
     """
-    command = [sys.executable, "-m", "tests.kernels.other_device", subject]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-3000:]
-    counts = {name: count for _, name, count in map(json.loads, result.stdout.splitlines())}
+    counts = counts_elsewhere(subject)
     assert {"topk", "sparsemap", "max_marginals"} <= counts.keys()
     assert max(short for short, _ in counts.values()) < 1_000, counts
     growing = {"sparsemap", "sparsemap from a start", *GROWING.get(subject, ())}

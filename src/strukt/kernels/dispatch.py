@@ -1,9 +1,10 @@
 """The choice of the backend that computes an oracle, and the reasons why a backend is unavailable.
 
 The rule is short: tensors on the CPU go to the Numba kernels if Numba works, those on a GPU to Triton kernels if
-Triton works, and everything else to the reference in PyTorch, or on a detour through the CPU
-(`strukt.kernels.detour`). The environment variable ``STRUKT_BACKEND`` (``reference``, ``cpu`` or ``gpu``)
-overrides this rule. The context ``using`` overrides both, for one thread or task.
+Triton works. Everything else is computed on a detour through the CPU (`strukt.kernels.detour`), or in PyTorch: by
+an executor if there is one (`strukt.kernels.engine.executor`), else by the reference. The environment variable
+``STRUKT_BACKEND`` (``reference``, ``cpu`` or ``gpu``) overrides this rule. The context ``using`` overrides both,
+for one thread or task.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
 def select(package: str, scores: Tensor, *more: Any) -> Any:
-    """Return a package's fused kernels for the device of ``scores``; None means the reference.
+    """Return a package's kernels for the device of ``scores``, or an executor; None means the reference.
 
     Args:
         package: The package with the kernels, as `kernels` takes it.
@@ -41,11 +42,11 @@ def select(package: str, scores: Tensor, *more: Any) -> Any:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
     """
     name = chosen()
-    if name == "reference":
-        return None
-    if _is_for_gpu(scores, name):
+    if name != "reference" and reaches_gpu(scores):
         return _on_gpu(package, scores, *more)
-    if not scores.is_cpu:
+    if not (scores.is_cpu or scores.is_meta):
+        return _elsewhere(package, scores, *more)
+    if name == "reference" or scores.is_meta:
         return None
     if jit.UNAVAILABLE is not None:
         _warn_once()
@@ -86,9 +87,16 @@ def _is_for_gpu(scores: Tensor, name: str) -> bool:
 
 def _on_gpu(package: str, *arguments: Any) -> Any:
     """Return the GPU kernels if they support the arguments, else their first alternative that does, or None."""
-    backend = kernels(package, "gpu") if reaches_gpu(arguments[0]) else None
+    backend = kernels(package, "gpu")
     candidates = () if backend is None else (backend, *getattr(backend, "ALTERNATIVES", ()))
     return next((each for each in candidates if each.fits(*arguments)), None)
+
+
+def _elsewhere(package: str, *arguments: Any) -> Any:
+    """Return the executor for a device without kernels, unless the CPU's kernels answer by a detour; or None."""
+    detours = jit.UNAVAILABLE is None and chosen() != "reference" and hasattr(kernels(package, "cpu"), "inside")
+    backend = None if detours else executor(package)
+    return backend if backend is not None and backend.fits(*arguments) else None
 
 
 def at_home() -> AbstractContextManager[None]:
@@ -152,6 +160,17 @@ def kernels(package: str, backend: str) -> Any:
         result = None
     module = importlib.import_module(result.name) if result else None
     return getattr(module, "TABLE", module)
+
+
+@functools.cache
+def executor(package: str) -> Any:
+    """Return what computes a step of a structure by few operations on any device; None if nothing does."""
+    from strukt.kernels.engine.executor import Executor
+    from strukt.kernels.engine.gpu.backend import Gpu
+
+    backend = kernels(package, "gpu")
+    recursion = getattr(backend, "RECURSION", backend)
+    return Executor(recursion) if isinstance(recursion, Gpu) else kernels(package, "executor")
 
 
 @functools.cache

@@ -62,13 +62,13 @@ class States(Gpu):
         return torch.where(used.amax(-1) > 0, label, -1)
 
 
-_TABLE = States(forward.build, forward.cells)
-any_scores = _TABLE.any_scores
-fits = _TABLE.fits
-derivative, sample, kbest = _TABLE.derivative, _TABLE.sample, _TABLE.kbest
-entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
-surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
-max_marginals = _TABLE.max_marginals
+RECURSION = States(forward.build, forward.cells)
+any_scores = RECURSION.any_scores
+fits = RECURSION.fits
+derivative, sample, kbest = RECURSION.derivative, RECURSION.sample, RECURSION.kbest
+entropy, entropy_gradient = RECURSION.entropy, RECURSION.entropy_gradient
+surprise, surprise_gradient = RECURSION.surprise, RECURSION.surprise_gradient
+max_marginals = RECURSION.max_marginals
 
 TILE = 2048
 """The number of probabilities that a program of `add_labels` sums at a time."""

@@ -77,9 +77,9 @@ def _within(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(-1)
 
 
-_TABLE = Subsets(polynomial_products.build, polynomial_products.cells)
-any_scores, fits, chart_shape = _TABLE.any_scores, _TABLE.fits, _TABLE.chart_shape
-inside, outside, derivative = _TABLE.inside, _TABLE.outside, _TABLE.derivative
-best, kbest, sample = REFERENCE.best, _TABLE.kbest, _TABLE.sample
-entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
-surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+RECURSION = Subsets(polynomial_products.build, polynomial_products.cells)
+any_scores, fits, chart_shape = RECURSION.any_scores, RECURSION.fits, RECURSION.chart_shape
+inside, outside, derivative = RECURSION.inside, RECURSION.outside, RECURSION.derivative
+best, kbest, sample = REFERENCE.best, RECURSION.kbest, RECURSION.sample
+entropy, entropy_gradient = RECURSION.entropy, RECURSION.entropy_gradient
+surprise, surprise_gradient = RECURSION.surprise, RECURSION.surprise_gradient

@@ -26,15 +26,15 @@ class _Beside(Pairs):
         return super().derivative(unary, transition, lengths, *others, chart)
 
 
-_TABLE = _Beside(forward.build, forward.cells)
-sample, kbest, max_marginals = _TABLE.sample, _TABLE.kbest, _TABLE.max_marginals
+RECURSION = _Beside(forward.build, forward.cells)
+sample, kbest, max_marginals = RECURSION.sample, RECURSION.kbest, RECURSION.max_marginals
 
 
 def _of_long_chains_too(name: str) -> Callable[..., Any]:
     """Return a function that calls ``name`` of the scan for long chains, and of the table for others."""
 
     def compute(*arguments: Any) -> Any:
-        backend = gpu_launch_growth if gpu_launch_growth.fits(*arguments) else _TABLE
+        backend = gpu_launch_growth if gpu_launch_growth.fits(*arguments) else RECURSION
         return getattr(backend, name)(*arguments)
 
     return compute
@@ -44,10 +44,10 @@ derivative = _of_long_chains_too("derivative")
 entropy, entropy_gradient = map(_of_long_chains_too, ("entropy", "entropy_gradient"))
 surprise, surprise_gradient = map(_of_long_chains_too, ("surprise", "surprise_gradient"))
 
-ALTERNATIVES = (gpu_launch_growth, gpu_launch, _TABLE)
+ALTERNATIVES = (gpu_launch_growth, gpu_launch, RECURSION)
 """The backends to try in turn. Scores that none of them supports are computed by the reference."""
 
 
 def fits(*arguments: Any) -> bool:
     """Return True if both the kernels and the table support these scores; see `strukt.kernels.dispatch`."""
-    return gpu_launch.fits(*arguments) and _TABLE.fits(*arguments)
+    return gpu_launch.fits(*arguments) and RECURSION.fits(*arguments)

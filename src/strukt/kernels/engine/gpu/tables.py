@@ -93,7 +93,7 @@ class Tables:
     """
 
     def __init__(self, build: Callable[..., Program], scored_terms: bool) -> None:
-        self._build = build
+        self.build = build
         self._scored_terms = scored_terms
         self._cache: ArrayCache[Table] = ArrayCache()
 
@@ -101,7 +101,7 @@ class Tables:
         """Return the table of items up to some sizes, with scores at places of a shape."""
 
         def made() -> Table:
-            return make(self._build(*sizes), shape, device, self._scored_terms)
+            return make(self.build(*sizes), shape, device, self._scored_terms)
 
         return self._cache.get((*sizes, *shape, device), made)
 
