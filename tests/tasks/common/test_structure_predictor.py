@@ -15,6 +15,7 @@ from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.lm.model import LanguageModel
 from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.tag.model import Tagger
 
 TREES, PHRASES, NESTED = tiny_corpora.trees(8), tiny_corpora.phrases(8), tiny_corpora.nested(8)
@@ -105,6 +106,22 @@ def test_flat_entities_are_sequences_of_tags():
     _, probabilities = enumerated(model, sentence)
     [found] = model.most_undecided([sentence], 1)
     assert found.entropy * 3 == pytest.approx(of_probabilities(probabilities), abs=1e-3)
+
+
+@pytest.mark.parametrize("entities", ["none", "nested", "flat"])
+def test_a_pipeline_is_as_undecided_as_its_parts_together(entities):
+    sentences = tiny_corpora.layers(8)
+    model = model_of(Pipeline, tiny_corpora.pipeline_config(entities=entities), sentences)
+    for found in model.most_undecided(sentences, 8):
+        [alone] = model.batched(
+            [found.sentence],
+            lambda batch: [
+                [float(part.entropies(model.batches(batch)[name])) for name, part in model.parts.items()]
+            ],
+        )
+        assert len(alone) == 2 + (entities != "none")
+        assert min(alone) > 0
+        assert found.entropy * len(found.sentence) == pytest.approx(sum(alone), abs=1e-2)
 
 
 @pytest.mark.parametrize("count", [1, 7, 40])

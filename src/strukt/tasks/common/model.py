@@ -243,7 +243,7 @@ class Model(nn.Module, ModelPictures, ABC):
         """
         raise SettingError(
             f"a model of the task {self.task} has no distribution over predicted structures; "
-            "give a model of the task tag, dependency, constituency or ner"
+            "give a model of the task tag, dependency, constituency, ner or pipeline"
         )
 
     def readers(self) -> Readers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 
@@ -13,13 +14,14 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.model import Undecided
 from strukt.tasks.common.prediction import DIGITS
 from strukt.tasks.common.scores import not_nan
-from strukt.tasks.common.sentence_model import windows
+from strukt.tasks.common.sentence_model import SentenceModel, windows
 from strukt.tasks.common.structured_model import StructuredModel
 
 
-class StructurePredictor(StructuredModel):
-    """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty."""
+class UncertainModel(SentenceModel):
+    """A model whose uncertainty about a sentence is an entropy."""
 
+    @abstractmethod
     def entropies(self, batch: Batch) -> Tensor:
         """Compute the entropy of the distribution over structures of each sentence.
 
@@ -29,7 +31,6 @@ class StructurePredictor(StructuredModel):
         Raises:
             SettingError: If the model scores codes in place of labels.
         """
-        return self.distribution_of(batch).entropy()
 
     @override
     def most_undecided(self, sentences: Iterable[Sentence], count: int) -> list[Undecided]:
@@ -43,3 +44,11 @@ class StructurePredictor(StructuredModel):
             for sentence, entropy in zip(window, entropies, strict=True):
                 # Floating-point errors depend on the batch. After rounding, equal entropies keep their order.
                 yield Undecided(sentence, round(entropy / max(1, len(sentence)), DIGITS))
+
+
+class StructurePredictor(UncertainModel, StructuredModel):
+    """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty."""
+
+    @override
+    def entropies(self, batch: Batch) -> Tensor:
+        return self.distribution_of(batch).entropy()

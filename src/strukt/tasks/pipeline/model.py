@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -16,6 +17,7 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.prediction import Prediction, WordPrediction
 from strukt.tasks.common.sentence_model import SentenceModel
+from strukt.tasks.common.structure_predictor import UncertainModel
 from strukt.tasks.common.symbols import COLUMN, TYPES, Forms
 from strukt.tasks.pipeline.components import COMPONENTS, Component, SharedEncoder
 from strukt.tasks.pipeline.config import Config
@@ -23,7 +25,7 @@ from strukt.tasks.pipeline.metric import JointMetric
 from strukt.tasks.pipeline.prediction import JointPrediction
 
 
-class Pipeline(SentenceModel):
+class Pipeline(UncertainModel):
     """A pipeline: predicts tags, dependency trees and entities, and encodes each sentence once.
 
     The loss is the sum of the losses of its components.
@@ -107,6 +109,13 @@ class Pipeline(SentenceModel):
             JointPrediction(dict(zip(predictions, parts, strict=True)))
             for parts in zip(*predictions.values(), strict=True)
         ]
+
+    @override
+    def entropies(self, batch: Batch) -> Tensor:
+        """Return the sum of the entropies of tags, trees and entities, which are independent given the scores."""
+        batches = self.batches(batch)
+        of_parts = [cast(UncertainModel, part).entropies(batches[name]) for name, part in self.parts.items()]
+        return torch.stack(of_parts).sum(0)
 
     def batches(self, batch: Batch) -> dict[str, Batch]:
         """Encode a batch once, for all components.
