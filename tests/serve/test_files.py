@@ -1,6 +1,7 @@
 """Files that the service annotates, over HTTP and on the page."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastapi.testclient import TestClient
@@ -8,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import tiny_corpora
 from tests.serve import models
-from tests.serve.asking import at, refused
+from tests.serve.asking import ask, at, refused
 from tests.serve.conftest import wait_until_ready
 
 from strukt.data import brackets, conllu, corpus
 from strukt.data.entities import json_lines
 from strukt.serve.app import create_app
+from strukt.serve.files import AT_A_TIME, batches
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Format
 
@@ -105,14 +107,45 @@ def test_a_file_without_place_for_probabilities_is_refused(client):
     assert refused(sent, 422, "^a.ptb:1: trees have no place for probabilities")
 
 
+def test_plain_text_is_split_as_the_text_of_a_request(client):
+    text = "The old cat isn't here.\n\n(Really?)\n"
+    answer = annotate(client, "news.txt", text).json()
+    forms = [sentence.forms for sentence in conllu.read(io.BytesIO(answer["text"].encode()))]
+    assert forms == [["The", "old", "cat", "isn't", "here", "."], ["(", "Really", "?", ")"]]
+    assert forms == [ask(client, texts=[line]).json()["answers"][0]["words"] for line in text.split("\n\n")]
+
+
+def test_batches_have_all_sentences_in_order():
+    sentences = tiny_corpora.trees(700)
+    batched = list(batches(iter(sentences)))
+    assert [each for batch in batched for each in batch] == sentences
+    assert [AT_A_TIME <= sum(map(len, batch)) < AT_A_TIME + 20 for batch in batched[:-1]]
+    assert len(batched) > 2
+
+
 def test_large_and_late_files_are_refused():
-    with TestClient(create_app({"parser": models.parser()}, Limits(body=2000, seconds=10))) as client:
+    limits = Limits(body=100, file=20_000, seconds=10)
+    with TestClient(create_app({"parser": models.parser()}, limits)) as client:
         wait_until_ready(client)
-        assert refused(annotate(client, "a.txt", "dog " * 600), 413, "the request is larger than 2000 bytes")
-        assert annotate(client, "a.txt", "dog\n" * 300).status_code == 200
+        assert refused(annotate(client, "a.txt", "dog " * 6000), 413, "the request is larger than 20000 bytes")
+        assert annotate(client, "a.txt", "dog\n" * 2000).json()["sentences"] == 2000
     with TestClient(create_app({"parser": models.parser()}, Limits(seconds=0.001))) as client:
         wait_until_ready(client)
         assert refused(annotate(client, "a.txt", "a dog\n" * 900), 504, "no answer within 0.001 seconds")
+
+
+def test_other_requests_have_their_turn_between_the_batches_of_a_file():
+    with TestClient(create_app({"parser": models.parser()}, Limits(threads=1))) as client:
+        wait_until_ready(client)
+        with ThreadPoolExecutor(1) as beside:
+            annotating = beside.submit(annotate, client, "a.txt", "a dog sees the old cat\n" * 800)
+            while not annotating.done():
+                assert ask(client).status_code == 200
+                answered_before = not annotating.done()
+                if answered_before:
+                    break
+            assert answered_before
+            assert annotating.result().json()["words"] == 4800
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -138,6 +171,7 @@ def told(opened):
     """Chooses a file on the page; what the page tells of it."""
     pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
     page = opened(at(model="parser"))
+    page.locator("#panel .form").first.wait_for()  # the page listens by then
 
     def choose(name, content):
         page.set_input_files("#upload", {"name": name, "mimeType": "text/plain", "buffer": content})
@@ -167,7 +201,7 @@ def test_the_page_tells_the_line_at_fault(told):
 
 
 def test_a_file_that_is_too_large_is_sent_to_the_command_line(told):
-    found = told("news.txt", b"they sing\n" * 10_000)
+    found = told("news.txt", b"they sing\n" * 900_000)
     assert (
         found.inner_text()
         == "news.txt is too large for this page; annotate it with: strukt predict MODEL news.txt"

@@ -17,6 +17,8 @@ from strukt.viz.canvas.width import printable
 
 LARGEST_PORT = 65535
 
+MEGABYTE = 1024 * 1024
+
 
 def run(arguments: list[str]) -> int:
     """Serve until interrupted; after SIGTERM, answer running requests before the end."""
@@ -25,8 +27,9 @@ def run(arguments: list[str]) -> int:
     for name, least in (("threads", 1), ("queue", 0), ("words", 1)):
         if getattr(options, name) < least:
             raise console.UsageError(f"--{name} is {getattr(options, name)}; expected {least} or more")
-    if not options.seconds > 0:
-        raise console.UsageError(f"--seconds is {options.seconds}; expected more than 0")
+    for name in ("seconds", "megabytes"):
+        if not getattr(options, name) > 0:
+            raise console.UsageError(f"--{name} is {getattr(options, name)}; expected more than 0")
     try:
         import uvicorn
 
@@ -44,7 +47,11 @@ def run(arguments: list[str]) -> int:
     torch.set_num_threads(1)  # each thread of the service uses one core
     models = {name: saved_model.load(folder) for name, folder in names.items()}
     limits = Limits(
-        words=options.words, threads=options.threads, queue=options.queue, seconds=options.seconds
+        words=options.words,
+        file=int(options.megabytes * MEGABYTE),
+        threads=options.threads,
+        queue=options.queue,
+        seconds=options.seconds,
     )
     with _listening(options.host, options.port) as address:
         name, port = address.getsockname()[:2]
@@ -130,5 +137,6 @@ def _parser() -> Parser:
     )
     parser.add_argument("--queue", type=int, default=32, help="number of requests that may wait (32)")
     parser.add_argument("--words", type=int, default=150, help="maximum number of words of a sentence (150)")
+    parser.add_argument("--megabytes", type=float, default=8.0, help="maximum size of a file (8)")
     parser.add_argument("--seconds", type=float, default=10.0, help="maximum duration of a request (10)")
     return parser

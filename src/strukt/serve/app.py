@@ -101,7 +101,7 @@ def create_app(
     _add_api(app, service, metrics)
     _add_page(app)
     _add_problems(app)
-    app.add_middleware(BodyLimit, limits=limits)
+    app.add_middleware(BodyLimit, limits=limits, files={"/annotate"})
     if hosts is not None:
         app.add_middleware(Hosts, names=hosts)
     app.add_middleware(Guard, metrics=metrics, paths={*ASSETS, *app.openapi()["paths"]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from strukt.data import brackets, conllu, corpus
@@ -14,11 +14,15 @@ from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
 from strukt.serve.messages import AnnotateRequest, AnnotateResponse
+from strukt.serve.sentences import tokenized
 from strukt.serve.workers import Deadline
 from strukt.tasks.common.model import Model
 
 SUFFIXES = {conllu.Sentence: ".conllu", brackets.Sentence: ".ptb", json_lines.Sentence: ".jsonl"}
 """Suffixes of the file names of annotated plain text, by the class of its sentences."""
+
+AT_A_TIME = 1000
+"""Number of words of a file that are annotated at a time, before other requests have their turn."""
 
 _reading = threading.Lock()
 """Held while the warnings of a reader are collected, because all threads share the warning filters."""
@@ -31,6 +35,8 @@ class FileError(StruktError):
 def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[Sentence], list[str]]:
     """Read the sentences of a file.
 
+    Plain text is split into words by `sentences.tokenized`, like the text of a request.
+
     Args:
         model: The model that is to annotate the file.
         file: The request with the file.
@@ -42,12 +48,10 @@ def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[S
     Raises:
         FileError: If the file cannot be read, or a sentence has too many words.
     """
-    stream = io.BytesIO(file.text.encode("utf-8", "surrogatepass"))
-    stream.name = file.name
     try:
         with _reading, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DataWarning)
-            sentences = list(corpus.read(stream, file.format, model.readers()))
+            sentences = list(_read(model, file))
     except DataError as error:
         raise FileError(str(error)) from None
     for sentence in sentences:
@@ -58,21 +62,30 @@ def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[S
     return sentences, [str(warning.message) for warning in caught]
 
 
+def batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Group the sentences of a file into batches of about `AT_A_TIME` words."""
+    batch: list[Sentence] = []
+    words = 0
+    for sentence in sentences:
+        batch.append(sentence)
+        words += len(sentence)
+        if words >= AT_A_TIME:
+            yield batch
+            batch, words = [], 0
+    if batch:
+        yield batch
+
+
 def annotated(
-    model: Model,
-    file: AnnotateRequest,
-    sentences: Sequence[Sentence],
-    notes: Sequence[str],
-    deadline: Deadline,
-) -> AnnotateResponse:
-    """Annotate the sentences of a file.
+    model: Model, file: AnnotateRequest, sentences: Sequence[Sentence], deadline: Deadline
+) -> list[Sentence]:
+    """Annotate sentences of a file.
 
     Args:
         model: The model that annotates the file.
         file: The request with the file.
-        sentences: The sentences of the file, from `sentences_of`.
-        notes: Notes on repairs, from `sentences_of`.
-        deadline: The deadline of the request.
+        sentences: Sentences of the file, from `sentences_of`.
+        deadline: The deadline of these sentences.
 
     Raises:
         FileError: If the format of a sentence cannot hold the predictions; the message names its line.
@@ -85,13 +98,35 @@ def annotated(
             predicted.append(sentence)
     except DataError as error:
         raise FileError(str(error)) from None
+    return predicted
+
+
+def response(file: AnnotateRequest, predicted: Sequence[Sentence], notes: Sequence[str]) -> AnnotateResponse:
+    """Return the response to a request.
+
+    Args:
+        file: The request with the file.
+        predicted: The annotated sentences of the file.
+        notes: Notes on repairs, from `sentences_of`.
+    """
     return AnnotateResponse(
         name=_name(file.name, predicted),
         text="".join(map(str, predicted)),
-        sentences=len(sentences),
-        words=sum(map(len, sentences)),
+        sentences=len(predicted),
+        words=sum(map(len, predicted)),
         notes=list(notes),
     )
+
+
+def _read(model: Model, file: AnnotateRequest) -> Iterator[Sentence]:
+    readers = model.readers()
+    stream = io.BytesIO()
+    stream.name = file.name
+    format = file.format or corpus.format_of(stream, readers)
+    text = tokenized(file.text) if format == "text" else file.text
+    stream.write(text.encode("utf-8", "surrogatepass"))
+    stream.seek(0)
+    return corpus.read(stream, format, readers)
 
 
 def _name(name: str, predicted: Sequence[Sentence]) -> str:

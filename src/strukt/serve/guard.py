@@ -116,20 +116,23 @@ class BodyLimit:
 
     Args:
         app: The application that answers requests within the limits.
-        limits: Limits on requests, of which `body` and `seconds` are used.
+        limits: Limits on requests, of which `body`, `file` and `seconds` are used.
+        files: Paths of requests that send a file.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, files: Collection[str]) -> None:
         self.app = app
         self.limits = limits
+        self.files = files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        most = self.limits.file if scope["path"] in self.files else self.limits.body
         try:
-            body = await asyncio.wait_for(self._body(Headers(scope=scope), receive), self.limits.seconds)
+            body = await asyncio.wait_for(_body(Headers(scope=scope), receive, most), self.limits.seconds)
         except (TimeoutError, asyncio.TimeoutError):
             await problem(408, f"the request took more than {self.limits.seconds:g} seconds to arrive")(
                 scope, receive, send
@@ -139,7 +142,7 @@ class BodyLimit:
             await problem(499, "the client has closed the connection")(scope, receive, send)
             return
         if body is None:
-            await problem(413, f"the request is larger than {self.limits.body} bytes")(scope, receive, send)
+            await problem(413, f"the request is larger than {most} bytes; send less")(scope, receive, send)
             return
         whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -148,17 +151,18 @@ class BodyLimit:
 
         await self.app(scope, receive_read, send)
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body of a request; None if it is too large."""
-        if int(headers.get("content-length", 0)) > self.limits.body:
+
+async def _body(headers: Headers, receive: Receive, most: int) -> bytes | None:
+    """Return the body of a request; None if it has more than `most` bytes."""
+    if int(headers.get("content-length", 0)) > most:
+        return None
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > most:
             return None
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self.limits.body:
-                return None
-        return body
+    return bytes(body)

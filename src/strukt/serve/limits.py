@@ -11,14 +11,16 @@ class Limits:
 
     Attributes:
         words: Maximum number of words of a text.
-        body: Maximum number of bytes of a request's body.
+        body: Maximum number of bytes of the body of a request.
+        file: Maximum number of bytes of the body of a request to annotate a file.
         threads: Number of requests that are computed at the same time, each by one thread.
         queue: Maximum number of requests that wait for a thread.
-        seconds: Maximum duration of a request, including the time that it waits.
+        seconds: Maximum duration of a request, including the time that it waits; of each batch of a file.
     """
 
     words: int = 150
     body: int = 64 * 1024
+    file: int = 8 * 1024 * 1024
     threads: int = 2
     queue: int = 32
     seconds: float = 10.0

@@ -48,6 +48,17 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
     return sentence
 
 
+def tokenized(text: str) -> str:
+    r"""Separate the tokens of plain text by spaces, as `sentence_of` does; line ends and TABs stay.
+
+    Examples:
+        >>> tokenized("It isn't over.\nDogs bark.\tAnimals make noise.")
+        "It isn't over .\nDogs bark .\tAnimals make noise ."
+    """
+    lines = ("\t".join(" ".join(tokenize(cell)) for cell in line.split("\t")) for line in text.split("\n"))
+    return "\n".join(lines)
+
+
 def _require_text(text: str) -> None:
     for place, character in enumerate(text, start=1):
         if unicodedata.category(character) in ("Cc", "Cs") and not character.isspace():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
+from functools import partial
 
+from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.kernels import dispatch
 from strukt.serve import files
@@ -90,17 +92,21 @@ class Service:
         return PredictResponse(model=served.card.name, answers=await self._computed(predicted))
 
     async def annotate(self, served: ServedModel, file: AnnotateRequest) -> AnnotateResponse:
-        """Annotate a file with a model.
+        """Annotate a file with a model, in batches between which the threads compute other requests.
 
         Raises:
             FileError: If the file cannot be annotated.
             OverloadError: If too many other requests wait, or if the answer is late during the warm-up.
             LateError: If the answer is late after the warm-up.
         """
-        sentences, notes = files.sentences_of(served.model, file, served.words)
-        return await self._computed(
-            lambda deadline: files.annotated(served.model, file, sentences, notes, deadline)
+        sentences, notes = await self._computed(
+            lambda _: files.sentences_of(served.model, file, served.words)
         )
+        predicted: list[Sentence] = []
+        for batch in files.batches(sentences):
+            annotate = partial(files.annotated, served.model, file, batch)
+            predicted += await self._computed(annotate)
+        return files.response(file, predicted, notes)
 
     async def _computed(self, compute: Callable[[Deadline], Result]) -> Result:
         """Call a function in one of the threads, during the warm-up without compilation; return its result."""
