@@ -213,6 +213,24 @@ def test_a_scheme_holds_between_words_without_tags(corpus, capsys):
     assert out.count("E-PER cannot") == 1
 
 
-def test_partial_is_an_option_of_two_tasks(corpus, capsys):
-    assert main(["check", "ner", corpus(GOOD), "--partial"]) == 2
-    assert "--partial is an option of the tasks tag and dependency, not of ner" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("task", "text", "name"),
+    [
+        ("constituency", "(_ (NP (_ the) (NN cat)) (_ sees))\n", "some.ptb"),
+        ("ner", '{"tokens": ["Ada"], "entities": [], "partial": true}\n', "some.jsonl"),
+        ("ner", "# global.Entity = eid-etype\n# entities = partial\n" + GOOD, "some.conllu"),
+        ("pipeline", "# global.Entity = eid-etype\n# entities = partial\n" + HALF, "some.conllu"),
+    ],
+)
+def test_incomplete_spans_need_partial(corpus, capsys, task, text, name):
+    path = corpus(text, name)
+    assert main(["check", task, path, "--partial"]) == 0
+    assert "_ 1" not in capsys.readouterr().out
+    assert main(["check", task, path]) == 2
+    assert re.search("partly annotated|has no head", capsys.readouterr().out)
+
+
+def test_partial_is_an_option_of_some_tasks(corpus, capsys):
+    assert main(["check", "lm", corpus(GOOD), "--partial"]) == 2
+    message = "--partial is an option of the tasks tag, dependency, constituency, ner, pipeline, not of lm"
+    assert message in capsys.readouterr().err

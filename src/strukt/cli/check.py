@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
         if value is not None and task != "tag":
             raise UsageError(f"--{name} is an option of the task tag, not of {task}")
     if options.partial and task not in PARTIAL:
-        raise UsageError(f"--partial is an option of the tasks {' and '.join(PARTIAL)}, not of {task}")
+        raise UsageError(f"--partial is an option of the tasks {', '.join(PARTIAL)}, not of {task}")
     report = check(task, options.file, options.format, partial=options.partial, **chosen)
     for problem in report.problems:
         print(printable(f"{problem} [repaired]" if problem.repaired else str(problem)))
@@ -93,8 +93,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="for the tasks tag and dependency: words with _ in place of a tag or head are not annotated, as in "
-        "training",
+        help=f"for the tasks {', '.join(PARTIAL)}: sentences may be partially annotated, as in training",
     )
     add_format(parser)
     return parser

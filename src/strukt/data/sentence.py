@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from strukt.data.files.blocks import Block
+from strukt.data.parts import Part
 from strukt.shown import Shown
 
 Cell = str | int
@@ -46,6 +47,15 @@ class Sentence(Shown, ABC):
     def line(self) -> int:
         """The number of the sentence's first line in the file, counted from 1."""
         return self.block.line
+
+    @property
+    def forbidden(self) -> list[Part]:
+        """The parts of structures that the annotation forbids; empty in formats that cannot forbid any.
+
+        Raises:
+            DataError: If the file describes such a part wrongly.
+        """
+        return []
 
     def standing_alone(self: SentenceT) -> SentenceT:
         """Return the sentence in a form that can be read without the earlier sentences of its file."""

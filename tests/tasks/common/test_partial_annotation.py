@@ -1,6 +1,7 @@
 """Training on sentences of which some words are annotated: losses by enumeration, and what is refused."""
 
 import itertools
+import json
 import random
 
 import pytest
@@ -82,6 +83,93 @@ def test_the_loss_is_the_likelihood_of_all_structures_that_agree(name):
     assert loss == pytest.approx(_expected(model, name, sentence), rel=1e-4)
 
 
+FORBIDDEN = {
+    "tag": [{"word": 2, "tag": "JJ"}, {"word": 4, "tag": "NN"}, {"word": 4, "tag": "VBZ"}],
+    "arc": [{"word": 2, "head": 3}, {"word": 4, "head": 3}, {"word": 2, "head": 1}],
+    "relation": [
+        {"word": 2, "head": 3, "relation": "amod"},
+        {"word": 2, "head": 3, "relation": "det"},
+        {"word": 2, "head": 1, "relation": "obj"},
+        {"word": 4, "head": 0, "relation": "root"},
+        {"word": 1, "head": 3, "relation": "amod"},  # its relation is known
+    ],
+}
+
+
+def with_forbidden(kind):
+    comments = [f"# forbidden = {json.dumps(part)}" for part in FORBIDDEN[kind]]
+    return conllu.from_forms(TREES[0].forms[:4], comments).annotated(
+        xpos=["DT", "_", "NN", "_"], head=[3, "_", "_", "_"], deprel=["det", "_", "_", "_"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("crf", "tag"), ("cross-entropy", "tag"), ("tree", "arc"), ("projective", "arc"), ("tree", "relation")],
+)
+def test_structures_with_forbidden_parts_do_not_agree(name, kind):
+    model, sentence = model_of(name), with_forbidden(kind)
+    distribution, batch = model.distribution([sentence]), model.collate([sentence])
+    events = distribution.enumerate_support()[:, 0]
+    target = batch.targets["heads" if "heads" in batch.targets else "tags"][0]
+    logs = distribution.log_prob(events.unsqueeze(1))[:, 0]
+    logs = logs.masked_fill(~((events == target) | (target < 0)).all(-1), -torch.inf)
+    labels = model.vocabularies["labels"]
+    for part in FORBIDDEN[kind]:
+        place = events[:, part["word"] - 1]
+        has_part = place == (part["head"] if "head" in part else labels.index(part["tag"]))
+        logs = logs.masked_fill(has_part, -torch.inf) if kind != "relation" else logs
+    if kind == "relation":
+        logs = logs + torch.stack([_log_permitted(model, batch, event) for event in events])
+    loss = model.loss(batch).item() * len(sentence)
+    of_labels = _of_labels(model, batch) if "labels" in batch.targets else 0.0
+    assert loss == pytest.approx(of_labels - logs.logsumexp(0).item(), rel=1e-4)
+
+
+def _log_permitted(model, batch, heads):
+    """The log-probability that the unknown labels of the arcs to these heads are not forbidden."""
+    with model.predicting():
+        _, vectors = model.scores(batch.inputs, batch.lengths)
+        probabilities = model.label_scores(vectors, heads.unsqueeze(0))[0].softmax(-1)
+    probabilities = probabilities.clone()
+    for part in FORBIDDEN["relation"][:-1]:
+        if heads[part["word"] - 1] == part["head"]:
+            probabilities[part["word"] - 1, model.vocabularies["labels"].index(part["relation"])] = 0
+    return probabilities.sum(-1).log().sum()
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "comment", "message"),
+    [
+        (Tagger, tiny_corpora.tag_config(partial=True), '{"word": 1, "tag": "DT"}', "word 1 may have no tag"),
+        (
+            Parser,
+            tiny_corpora.dependency_config(partial=True),
+            '{"word": 1, "head": 3}',
+            "no tree has the annotated heads and none of the forbidden arcs",
+        ),
+        (
+            Parser,
+            tiny_corpora.dependency_config(partial=True),
+            '{"word": 1, "head": 3, "relation": "det"}',
+            "the relation 'det' of word 1 is annotated and forbidden",
+        ),
+        (
+            Parser,
+            tiny_corpora.dependency_config(partial=True),
+            '{"word": 9, "head": 3}',
+            '{"word": 9, "head": 3} is no part of a structure over 4 words',
+        ),
+    ],
+)
+def test_annotation_that_is_forbidden_is_named(kind, config, comment, message):
+    sentence = conllu.from_forms(TREES[0].forms[:4], [f"# forbidden = {comment}"]).annotated(
+        xpos=["DT", "_", "NN", "_"], head=[3, "_", "_", "_"], deprel=["det", "_", "_", "_"]
+    )
+    with pytest.raises(DataError, match=message):
+        kind.trainable(config, [sentence])
+
+
 def _expected(model, name, sentence):
     distribution = model.distribution([sentence])
     batch = model.collate([sentence])
@@ -136,7 +224,7 @@ def test_what_half_of_the_words_show_is_learned_for_all(name):
 def test_sentences_without_annotation_are_left_out_with_a_warning(name):
     kind, config, options = CASES[name]
     sentences = [*TREES[:3], blanked(TREES[3], range(len(TREES[3])))]
-    with pytest.warns(UserWarning, match="1 of 4 sentences have no annotated word and are left out"):
+    with pytest.warns(UserWarning, match="1 of 4 sentences have no annotation and are left out"):
         assert kind.trainable(config(**options, partial=True), sentences) == TREES[:3]
 
 
@@ -162,7 +250,7 @@ def test_heads_are_possible_if_some_tree_has_them(words):
         sentence = _with_heads(heads)
         if fitting:
             assert require_partial_tree(sentence) is sentence
-            assert may_be_projective(heads) == any(map(is_projective, fitting))
+            assert may_be_projective(sentence) == any(map(is_projective, fitting))
         else:
             with pytest.raises(DataError):
                 require_partial_tree(sentence)

@@ -6,29 +6,40 @@ from collections.abc import Iterable
 
 from strukt.data.check.report import Report
 from strukt.data.conllu import entity_notes
-from strukt.data.entities import Sentence, depths, entity_problems, json_lines, layers
+from strukt.data.entities import (
+    Sentence,
+    depths,
+    entity_problems,
+    json_lines,
+    layers,
+    partial_entity_problems,
+)
 from strukt.data.files import Source
 
 
-def check_conllu(source: Source, report: Report) -> None:
+def check_conllu(source: Source, report: Report, partial: bool = False) -> None:
     """Check the `Entity=` notes of CoNLL-U."""
-    _check(entity_notes.read(source, report.add), report)
+    _check(entity_notes.read(source, report.add), report, partial)
 
 
-def check_columns(source: Source, report: Report) -> None:
+def check_columns(source: Source, report: Report, partial: bool = False) -> None:
     """Check layers of BIO labels."""
-    _check(layers.read(source, report.add), report)
+    _check(layers.read(source, report.add), report, partial)
 
 
-def check_json_lines(source: Source, report: Report) -> None:
+def check_json_lines(source: Source, report: Report, partial: bool = False) -> None:
     """Check entities in JSON lines."""
-    _check(json_lines.read(source, report.add), report)
+    _check(json_lines.read(source, report.add), report, partial)
 
 
-def _check(sentences: Iterable[Sentence], report: Report) -> None:
-    """Collect the problems of a corpus, and count the sentences that can be learnt from."""
+def _check(sentences: Iterable[Sentence], report: Report, partial: bool) -> None:
+    """Collect the problems of a corpus, and count the sentences that can be learnt from.
+
+    With ``partial``, sentences may have further entities, which are not annotated.
+    """
+    problems = partial_entity_problems if partial else entity_problems
     for sentence in sentences:
-        faults = list(entity_problems(sentence))
+        faults = list(problems(sentence))
         for problem in faults:
             report.add(problem)
         if not faults:

@@ -13,7 +13,7 @@ from strukt.data.corpus import format_of
 from strukt.data.files import Source, name_of
 from strukt.errors import DataError
 
-PARTIAL = ("tag", "dependency")
+PARTIAL = ("tag", "dependency", "constituency", "ner", "pipeline")
 """Tasks that can be trained on partially annotated sentences."""
 
 
@@ -36,8 +36,8 @@ def check(
         format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", if the
             task supports it; if None, inferred from the file name.
         kept: Maximum number of problems to keep; all are counted.
-        partial: Whether `_` as a tag or head marks a word that is not annotated, for the tasks "tag" and
-            "dependency", as in training.
+        partial: Whether sentences may be partially annotated, as in training: `_` as a tag or head, trees with the
+            outermost label `_`, entities marked as partial. For the tasks in `PARTIAL`.
         options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, both if None; and
             `constraints`, the tagging scheme, such as "bioes".
 

@@ -25,9 +25,11 @@ from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.parts import Part
 from strukt.data.sentence import Cell
 
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
+_PARTIAL = re.compile(r"#\s*entities\s*=\s*partial\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
 class Sentence(entities.Sentence):
     r"""A sentence of a CoNLL-U file whose words may open and close mentions.
@@ -74,6 +76,20 @@ class Sentence(entities.Sentence):
     def is_annotated(self) -> bool:
         """True if the file declares mentions; a sentence of such a file may have none."""
         return self.fields is not None
+
+    @property
+    def is_partial(self) -> bool:
+        """True if the sentence has the comment `# entities = partial`."""
+        return any(_PARTIAL.fullmatch(text) for text in self.plain.comments)
+
+    @property
+    def forbidden(self) -> list[Part]:
+        """The parts in comments such as `# forbidden = {"start": 0, "end": 2, "label": "person"}`.
+
+        Raises:
+            DataError: If such a comment describes no part of a structure of the sentence.
+        """
+        return self.plain.forbidden
 
     def line_of(self, position: int) -> int:
         """Return the line number of a word."""

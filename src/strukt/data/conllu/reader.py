@@ -16,6 +16,7 @@ from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import Problem, Report, stop
+from strukt.data.parts import Part, forbidden_in
 from strukt.data.sentence import Cell, add_note, cells
 
 
@@ -81,6 +82,15 @@ class Sentence(sentence.Sentence):
         tree = constituency.parse(self.block, self.words, stop)
         assert tree is not None, "stop has raised where there is no tree"
         return tree
+
+    @property
+    def forbidden(self) -> list[Part]:
+        """The parts in comments such as `# forbidden = {"word": 2, "head": 0}`.
+
+        Raises:
+            DataError: If such a comment describes no part of a structure of the sentence.
+        """
+        return forbidden_in(self.block, len(self.words))
 
     @property
     def comments(self) -> list[str]:

@@ -8,6 +8,7 @@ from strukt.data.entities.mentions import (
     depths,
     entity_problems,
     ordered,
+    partial_entity_problems,
     require_annotated,
     require_nested,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "depths",
     "entity_problems",
     "ordered",
+    "partial_entity_problems",
     "require_annotated",
     "require_nested",
 ]

@@ -18,6 +18,7 @@ from strukt.data.files.blocks import Block
 from strukt.data.files.line_blocks import LineError, parsed, text_blocks
 from strukt.data.files.problems import PLAIN_TEXT, Report, stop
 from strukt.data.line_sentence import LineSentence
+from strukt.data.parts import Part, part_of
 
 LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
 """The format of the entities of a sentence; words are counted from 0, and `end` is exclusive."""
@@ -29,7 +30,8 @@ class Sentence(LineSentence, mentions.Sentence):
     r"""A line such as `{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}`.
 
     Other keys of the object are kept, and numbers, escapes and spaces stay as written. Text to be annotated has
-    no key `entities`.
+    no key `entities`. With `"partial": true`, the sentence may have further entities; `forbidden` lists entities
+    that it does not have, such as `{"start": 0, "end": 1, "label": "LOC"}`.
 
     Examples:
         >>> import io
@@ -38,14 +40,22 @@ class Sentence(LineSentence, mentions.Sentence):
         {"id": 7.0, "tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER", "p": 0.5}]}
     """
 
-    __slots__ = ("_around", "_entities", "_tokens")
+    __slots__ = ("_around", "_entities", "_forbidden", "_is_partial", "_tokens")
     plural: ClassVar[str] = "JSON lines"
     annotation: ClassVar[str] = "entities"
 
     def __init__(
-        self, block: Block, tokens: list[str], entities: list[Entity] | None, around: tuple[str, str]
+        self,
+        block: Block,
+        tokens: list[str],
+        entities: list[Entity] | None,
+        around: tuple[str, str],
+        is_partial: bool = False,
+        forbidden: Sequence[Part] = (),
     ) -> None:
         super().__init__(block)
+        self._is_partial = is_partial
+        self._forbidden = forbidden
         self._tokens = tokens
         self._entities = entities
         self._around = around  # text before and after the entities
@@ -64,6 +74,16 @@ class Sentence(LineSentence, mentions.Sentence):
     def is_annotated(self) -> bool:
         """True if the object has the key `entities`."""
         return self._entities is not None
+
+    @property
+    def is_partial(self) -> bool:
+        """True if the object has `"partial": true`."""
+        return self._is_partial
+
+    @property
+    def forbidden(self) -> list[Part]:
+        """The spans under the key `forbidden`."""
+        return list(self._forbidden)
 
     def line_of(self, position: int) -> int:  # noqa: ARG002
         """Return the line number of the sentence, which all its words share."""
@@ -101,7 +121,8 @@ class Sentence(LineSentence, mentions.Sentence):
             for entity in in_order
         ]
         text = json.dumps(spans, ensure_ascii=False, allow_nan=False).join(self._around)
-        return Sentence(self.block_with(text), self._tokens, in_order, self._around)
+        block = self.block_with(text)
+        return Sentence(block, self._tokens, in_order, self._around, self._is_partial, self._forbidden)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
@@ -152,7 +173,14 @@ def _sentence(block: Block) -> Sentence:
     if not isinstance(spans, list):
         raise LineError(f"the entities are {shortened(spans)}", f"write them as {LAYOUT}")
     entities = ordered(_entity(item, len(tokens)) for item in spans) if "entities" in content else None
-    return Sentence(block, tokens, entities, around(line, "entities"))
+    is_partial = content.get("partial", False)
+    if not isinstance(is_partial, bool):
+        raise LineError(f"partial is {shortened(is_partial)}", "give true or false")
+    forbidden = content.get("forbidden", [])
+    if not isinstance(forbidden, list):
+        raise LineError(f"the forbidden spans are {shortened(forbidden)}", "give a list of spans")
+    parts = [_forbidden(item, len(tokens)) for item in forbidden]
+    return Sentence(block, tokens, entities, around(line, "entities"), is_partial, parts)
 
 
 def json_object(text: str, remedy: str) -> dict[str, Any]:
@@ -196,6 +224,18 @@ def _finite(text: str) -> float:
 
 # A number that JSON does not allow, or that is not finite in Python, counts as a fault of the file.
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+
+def _forbidden(item: object, length: int) -> Part:
+    """Parse a forbidden span of a sentence with `length` words."""
+    try:
+        part = part_of(item, length)
+    except ValueError as error:
+        message, _, remedy = str(error).partition("; ")
+        raise LineError(message, remedy) from None
+    if part.kind != "span":
+        raise LineError(f"{shortened(item)} is not a span", 'write {"start": 0, "end": 1, "label": "PER"}')
+    return part
 
 
 def _entity(item: object, length: int) -> Entity:

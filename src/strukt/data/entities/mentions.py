@@ -41,6 +41,11 @@ class Sentence(sentence.Sentence):
     def is_annotated(self) -> bool:
         """True if the file says which entities the sentence has; False for text to be annotated."""
 
+    @property
+    def is_partial(self) -> bool:
+        """True if the file says that the sentence may have further entities, which are not annotated."""
+        return False
+
     @abstractmethod
     def line_of(self, position: int) -> int:
         """Return the line number of a word in the file; words are counted from 0."""
@@ -116,8 +121,22 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
     """Yield everything that keeps a sentence from being an example of nested entities."""
-    if not sentence.is_annotated:
-        yield _unannotated(sentence)
+    yield from incompleteness(sentence)
+    yield from nesting_problems(sentence)
+
+
+def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Yield everything because of which no nested entities include the annotated ones and avoid forbidden ones."""
+    yield from nesting_problems(sentence)
+    forbidden = {(*part.place, part.label) for part in sentence.forbidden if part.kind == "span"}
+    for entity in sentence.entities:
+        if entity in forbidden:
+            message = f"{_shown(entity)} is annotated and forbidden"
+            yield Problem("forbidden", message, "remove one", sentence.path, sentence.line_of(entity.start))
+
+
+def nesting_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Yield a problem for each entity that crosses another."""
     for first, second in crossings(sentence.entities):
         message = f"{_shown(second)} crosses {_shown(first)}"
         remedy = "let one contain the other, or shorten one"
@@ -128,10 +147,11 @@ def require_annotated(sentence: Sentence) -> Sentence:
     """Return the sentence unchanged if its file says which entities it has.
 
     Raises:
-        DataError: If the file does not say it. The error names file and line.
+        DataError: If the file does not say it, or says that the sentence may have others. The error names file and
+            line.
     """
-    if not sentence.is_annotated:
-        raise _unannotated(sentence).error()
+    for problem in incompleteness(sentence):
+        raise problem.error()
     return sentence
 
 
@@ -170,9 +190,15 @@ def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t
             )
 
 
-def _unannotated(sentence: Sentence) -> Problem:
-    message, remedy = "the sentence is not annotated with entities", "give a corpus that is"
-    return Problem("entities", message, remedy, sentence.path, sentence.line)
+def incompleteness(sentence: Sentence) -> Iterator[Problem]:
+    """Yield a problem if some or all entities of a sentence are not annotated."""
+    message = ""
+    if not sentence.is_annotated:
+        message, remedy = "the sentence is not annotated with entities", "give a corpus that is"
+    elif sentence.is_partial:
+        message, remedy = "the entities of the sentence are partly annotated", "train on them with --partial"
+    if message:
+        yield Problem("entities", message, remedy, sentence.path, sentence.line)
 
 
 def _shown(entity: Entity) -> str:

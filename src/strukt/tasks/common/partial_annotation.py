@@ -1,4 +1,8 @@
-"""Partially annotated sentences: `_` in the column of a tag or a head stands for any value."""
+"""Partially annotated sentences: parts of their structures are known or forbidden, and the rest is unknown.
+
+The loss of a partially annotated sentence is the negative log-probability of all structures that agree with its
+annotation: the log-partition of all structures minus that of the agreeing structures.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,91 @@ import warnings
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from strukt.data import conllu
 from strukt.data.conllu.dependency_trees import is_projective, partial_tree_problems
+from strukt.data.parts import Part
 from strukt.data.sentence import Sentence
-from strukt.distributions import ProjectiveTree
+from strukt.distributions import NonProjectiveTree, ProjectiveTree
+from strukt.errors import DataError
+from strukt.structures.distribution import StructuredDistribution
+
+FORBIDDEN = "forbidden"
+"""The name under which batches have forbidden parts: `forbidden0`, `forbidden1` ... are their indices."""
+
+
+def forbidden_targets(indices: Sequence[tuple[int, ...]], axes: int, name: str = FORBIDDEN) -> dict[str, Tensor]:
+    """Return the indices of forbidden parts of a sentence as targets, one vector for each axis of the scores.
+
+    Examples:
+        >>> forbidden_targets([(0, 3), (2, 1)], 2)
+        {'forbidden0': tensor([0, 2]), 'forbidden1': tensor([3, 1])}
+    """
+    columns = torch.tensor(indices, dtype=torch.long).reshape(-1, axes).unbind(-1)
+    return {f"{name}{axis}": column for axis, column in enumerate(columns)}
+
+
+def forbidden_parts(targets: dict[str, Tensor], shape: Sequence[int], name: str = FORBIDDEN) -> Tensor:
+    """Return a mask of the forbidden parts of a batch, in the shape of the scores, from `forbidden_targets`."""
+    columns = [targets[f"{name}{axis}"] for axis in range(len(shape) - 1)]
+    items, places = (columns[0] >= 0).nonzero(as_tuple=True)
+    mask = torch.zeros(tuple(shape), dtype=torch.bool, device=items.device)
+    mask[(items, *(column[items, places] for column in columns))] = True
+    return mask
+
+
+def agreeing_values(known: Tensor, forbidden: Tensor) -> Tensor:
+    """Return a mask of the values that words may have, ``(batch, n, values)``.
+
+    Args:
+        known: ``(batch, n)``, the value of each word; -1 if it is unknown.
+        forbidden: ``(batch, n, values)``, a mask of the values that a word does not have.
+
+    Examples:
+        >>> forbidden = torch.tensor([[[True, False, False], [False, False, False]]])
+        >>> agreeing_values(torch.tensor([[-1, 2]]), forbidden)
+        tensor([[[False,  True,  True],
+                 [False, False,  True]]])
+    """
+    is_value = torch.arange(forbidden.shape[-1], device=known.device) == known.unsqueeze(-1)
+    return ((known < 0).unsqueeze(-1) | is_value) & ~forbidden
+
+
+def losses_of_sets(all_structures: StructuredDistribution, agreeing: StructuredDistribution) -> Tensor:
+    """Return the negative log-probability of the structures that agree with an annotation, ``(batch,)``.
+
+    Source: Tsuboi et al. (2008), "Training conditional random fields using incomplete annotations".
+
+    Args:
+        all_structures: The distribution over all structures.
+        agreeing: The same, with score -inf for parts that no agreeing structure has.
+    """
+    losses: Tensor = all_structures.log_partition - agreeing.log_partition
+    return losses
+
+
+def cross_entropies_of_sets(scores: Tensor, agreeing: Tensor) -> Tensor:
+    """Return the sum over words of the negative log-probability of their agreeing values, ``(batch,)``.
+
+    Args:
+        scores: ``(batch, n, values)``.
+        agreeing: The same, with -inf for values that do not agree.
+    """
+    return (scores.logsumexp(-1) - agreeing.logsumexp(-1)).sum(-1)
 
 
 def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) -> list[Sentence]:
-    """Return the sentences with at least one annotated word; a warning counts the others.
+    """Return the sentences with any annotation; a warning counts the others.
 
     Args:
         sentences: Sentences of the training corpus.
-        annotated: For each sentence, whether any word of it is annotated.
+        annotated: For each sentence, whether anything of it is annotated.
     """
     kept = [sentence for sentence, is_annotated in zip(sentences, annotated, strict=True) if is_annotated]
     if len(kept) < len(sentences):
         warnings.warn(
-            f"{len(sentences) - len(kept)} of {len(sentences)} sentences have no annotated word "
+            f"{len(sentences) - len(kept)} of {len(sentences)} sentences have no annotation "
             "and are left out of the training",
             stacklevel=2,
         )
@@ -31,11 +102,11 @@ def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) ->
 
 
 def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
-    """Return the sentence, after checking that some tree with one root contains all annotated heads.
+    """Return the sentence, after checking that some tree with one root has all annotated and no forbidden arcs.
 
     Raises:
-        DataError: If no tree contains them, or a word has a relation but no head. The error names the line of the
-            word.
+        DataError: If there is no such tree, or a word has a relation but no head. The error names the line of the
+            word, if one is at fault.
 
     Examples:
         >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=["_", 0, "_"])
@@ -44,21 +115,54 @@ def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
     """
     for problem in partial_tree_problems(sentence):
         raise problem.error()
+    arcs = [part for part in sentence.forbidden if part.kind == "arc"]
+    if arcs and not _may_be_tree(NonProjectiveTree, _known_heads(sentence), arcs):
+        raise DataError(
+            "no tree has the annotated heads and none of the forbidden arcs; remove a comment",
+            sentence.path,
+            sentence.line,
+        )
+    for part in arcs:
+        word = sentence.words[part.place[0] - 1]
+        if part.label and (word.head, word.deprel) == (part.place[1], part.label):
+            message = f"the relation {part.label!r} of word {word.id} is annotated and forbidden; remove one"
+            raise DataError(message, sentence.path, word.line)
     return sentence
 
 
-def may_be_projective(heads: Sequence[int | None]) -> bool:
-    """Return whether some projective tree with one root contains these heads; None stands for any head.
+def may_be_projective(sentence: conllu.Sentence) -> bool:
+    """Return whether some projective tree with one root has the annotated heads and none of the forbidden arcs.
 
     Complexity: O(n log n) if all heads are known, O(n^3) otherwise.
 
     Examples:
-        >>> may_be_projective([2, 0, 2]), may_be_projective([None, None, 2]), may_be_projective([3, None, 2])
-        (True, True, False)
+        >>> sentence = conllu.from_forms(["It", "works", "well"])
+        >>> [may_be_projective(sentence.annotated(head=heads)) for heads in ([2, 0, 2], "__2", ["3", "_", "2"])]
+        [True, True, False]
     """
-    known = [head for head in heads if head is not None]
-    if len(known) == len(heads):
+    known = [head for head in _known_heads(sentence) if head is not None]
+    if len(known) == len(sentence):
         return is_projective(known)
-    event = torch.tensor([-1 if head is None else head for head in heads])
-    trees = ProjectiveTree(torch.zeros(len(heads), len(heads) + 1))
-    return bool(trees.partial_log_prob(event, event >= 0) > -torch.inf)
+    arcs = [part for part in sentence.forbidden if part.kind == "arc"]
+    return _may_be_tree(ProjectiveTree, _known_heads(sentence), arcs)
+
+
+def _known_heads(sentence: conllu.Sentence) -> list[int | None]:
+    """Return the head of each word; None for words without annotation."""
+    return [word.head for word in sentence.words]
+
+
+def _may_be_tree(
+    structure: type[NonProjectiveTree] | type[ProjectiveTree],
+    heads: Sequence[int | None],
+    forbidden: Sequence[Part],
+) -> bool:
+    """Return whether some tree with one root has these heads, None for any, and none of the forbidden arcs."""
+    known = torch.tensor([[-1 if head is None else head for head in heads]])
+    arcs = torch.zeros(1, len(heads), len(heads) + 1, dtype=torch.bool)
+    for part in forbidden:
+        if not part.label:
+            word, head = part.place
+            arcs[0, word - 1, head] = True
+    trees = structure(torch.zeros(arcs.shape)).condition(forbidden=~agreeing_values(known, arcs))
+    return bool(trees.log_partition > -torch.inf)

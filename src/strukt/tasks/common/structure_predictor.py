@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
+from typing import Any
 
 from torch import Tensor
 from typing_extensions import override
@@ -48,6 +49,15 @@ class UncertainModel(SentenceModel):
 
 class StructurePredictor(UncertainModel, StructuredModel):
     """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty."""
+
+    @staticmethod
+    @abstractmethod
+    def has_annotation(config: Any, sentence: Sentence) -> bool:
+        """Return whether partial training, with the option `partial`, can learn anything from a sentence.
+
+        Raises:
+            DataError: If the format of the sentence cannot hold such annotation.
+        """
 
     @override
     def entropies(self, batch: Batch) -> Tensor:

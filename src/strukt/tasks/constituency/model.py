@@ -8,18 +8,20 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
+from typing_extensions import override
 
 from strukt.data import brackets, conllu
 from strukt.data.brackets import TOPS
 from strukt.data.constituents import Constituent, Tree
 from strukt.data.constituents.binarisation import EMPTY, binarise, restore
-from strukt.data.sentence import Sentence
+from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.metrics.parseval import Parseval
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.mean_loss import mean_cross_entropy
+from strukt.tasks.common.partial_annotation import with_annotation
 from strukt.tasks.common.spans.layer import GoldSpans
 from strukt.tasks.common.spans.model import SpanModel
 from strukt.tasks.common.spans.prediction import PredictedSpan, bracket
@@ -46,11 +48,22 @@ class ConstituencyParser(SpanModel):
         self.tag_score = nn.Linear(self.encoder.size, len(vocabularies["tags"]))
 
     @classmethod
-    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Return all sentences, after checking that each has a tree."""
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Return all sentences, after checking that each has a tree; with `partial`, those with annotation."""
+        if not config.partial:
+            for sentence in sentences:
+                require_complete(sentence)
+            return sentences
         for sentence in sentences:
-            _tree(sentence)
-        return sentences
+            _require_possible(sentence)
+        return with_annotation(sentences, [cls.has_annotation(config, sentence) for sentence in sentences])
+
+    @staticmethod
+    @override
+    def has_annotation(config: Config, sentence: Sentence) -> bool:
+        tree = _tree(sentence)
+        is_known = not is_partial(tree) or bool(_spans(tree))
+        return is_known or any(part.kind == "span" for part in sentence.forbidden)
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
@@ -60,29 +73,37 @@ class ConstituencyParser(SpanModel):
         """
         trees = [_tree(sentence) for sentence in sentences]
         labels = Counter([EMPTY, *(label for tree in trees for _, _, label in _spans(tree))])
-        firsts = {tree.nodes[0].label for tree in trees}
+        firsts = {tree.nodes[0].label for tree in trees} - {UNANNOTATED}
         shared = len(firsts) == 1 and firsts <= {EMPTY, *TOPS}
+        tags = {tag for tree in trees for tag in tree.tags}
+        if any(is_partial(tree) for tree in trees):
+            tags.discard(UNANNOTATED)
         return {
             "labels": Vocabulary(label for label, _ in labels.most_common()),
-            "tags": Vocabulary.labels(tag for tree in trees for tag in tree.tags),
+            "tags": Vocabulary.labels(tags),
             "top": Vocabulary(firsts if shared else []),
         }
 
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
         return _spans(_tree(sentence))
 
+    @staticmethod
+    @override
+    def is_partial(sentence: Sentence) -> bool:
+        return is_partial(_tree(sentence))
+
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the spans of the binary tree, and the tags of the words, `tags` `(n,)`."""
-        tags = self.vocabularies["tags"].indices(_tree(sentence).tags)
+        """Return the spans of the binary tree, and the tags of the words, `tags` `(n,)`; -1 for unknown tags."""
+        known, tree = self.vocabularies["tags"], _tree(sentence)
+        unknown = UNANNOTATED if is_partial(tree) else None
+        tags = [-1 if tag == unknown else known.index(tag) for tag in tree.tags]
         return super().targets(sentence) | {"tags": torch.tensor(tags, dtype=torch.long)}
 
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the tree plus the weighted loss of tags, which may not train the encoder."""
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         words = views[0].detach() if self.layer.trains_alone else views[0]
-        tags = functional.cross_entropy(
-            self.tag_scores(words).flatten(0, 1), batch.targets["tags"].flatten(), ignore_index=-1
-        )
+        tags = mean_cross_entropy(self.tag_scores(words), batch.targets["tags"], "words")
         return self.layer.loss(views, gold, batch.lengths) + self.config.tag_weight * tags
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TreePrediction]:
@@ -106,7 +127,7 @@ class ConstituencyParser(SpanModel):
 
     def observed(self, sentence: Sentence) -> Tree:
         """Return the tree of a sentence, without traces and function tags."""
-        return _tree(sentence)
+        return require_complete(sentence)
 
     def require_usable(self, sentence: Sentence) -> None:
         """Raise a DataError unless the format of the sentence is brackets or CoNLL-U, which can hold trees."""
@@ -140,11 +161,42 @@ def _tree(sentence: Sentence) -> Tree:
     return sentence.tree.without_traces().without_functions()
 
 
+def require_complete(sentence: Sentence) -> Tree:
+    """Return the tree of a sentence, after checking that it is completely annotated.
+
+    Raises:
+        DataError: If the sentence has no tree, or a partial one.
+    """
+    tree = _tree(sentence)
+    if is_partial(tree):
+        message = "the tree is partly annotated, as its outermost label _ says; train on it with --partial"
+        raise DataError(message, sentence.path, sentence.line)
+    return tree
+
+
+def is_partial(tree: Tree) -> bool:
+    """Return whether a tree may have further constituents, as the outermost label `_` says."""
+    return tree.nodes[0].label == UNANNOTATED
+
+
+def _require_possible(sentence: Sentence) -> None:
+    """Check that no constituent is annotated and forbidden."""
+    known = {tuple(span) for span in _spans(_tree(sentence))}
+    for part in sentence.forbidden:
+        if part.kind == "span" and (*part.place, part.label) in known:
+            message = f"the constituent {part.label!r} is annotated and forbidden; remove one"
+            raise DataError(message, sentence.path, sentence.line)
+
+
 def _spans(tree: Tree) -> list[Constituent]:
-    """Return the labelled spans of the binarised tree, without a shared outermost label such as ROOT."""
-    return binarise(Tree.build(tree.words, tree.tags, _without_top(tree)))
+    """Return the labelled spans of the binarised tree, without a shared outermost label such as ROOT.
+
+    Of a partial tree, return the constituents only, of which those over the same words have a joint label.
+    """
+    inner = Tree.build(tree.words, tree.tags, _without_top(tree))
+    return [span for span in binarise(inner) if not is_partial(tree) or span.label != EMPTY]
 
 
 def _without_top(tree: Tree) -> list[Constituent]:
     first, *rest = tree.constituents
-    return rest if first.label in (EMPTY, *TOPS) else [first, *rest]
+    return rest if first.label in (EMPTY, UNANNOTATED, *TOPS) else [first, *rest]

@@ -27,6 +27,11 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import cross_entropies, mean_loss
 from strukt.tasks.common.partial_annotation import (
+    agreeing_values,
+    cross_entropies_of_sets,
+    forbidden_parts,
+    forbidden_targets,
+    losses_of_sets,
     may_be_projective,
     require_partial_tree,
     with_annotation,
@@ -52,6 +57,9 @@ LOSSES: Mapping[str, tuple[str | None, str | None]] = {
 
 SEARCHES = 20
 """Maximum number of iterations of SparseMAP in training, as in Niculae et al. (2018)."""
+
+DENIED = "denied"
+"""The name under which batches have the forbidden labels of arcs; see `partial_annotation.forbidden_targets`."""
 
 SEARCHES_IN_PREDICTION = 100
 """Maximum number of iterations of SparseMAP in prediction, enough to converge on nearly all sentences."""
@@ -91,10 +99,10 @@ class Parser(DependencyScores, StructurePredictor):
         require = require_partial_tree if config.partial else conllu.require_tree
         trees: Sequence[Sentence] = [require(_conllu(sentence)) for sentence in sentences]
         if config.partial:
-            trees = with_annotation(trees, [any(head is not None for head in _heads(tree)) for tree in trees])
+            trees = with_annotation(trees, [cls.has_annotation(config, tree) for tree in trees])
         if config.criterion == "head" or config.trees == "nonprojective":
             return trees
-        projective = [tree for tree in trees if may_be_projective(_heads(tree))]
+        projective = [tree for tree in trees if may_be_projective(_conllu(tree))]
         if len(projective) < len(trees):
             warnings.warn(
                 f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
@@ -102,6 +110,12 @@ class Parser(DependencyScores, StructurePredictor):
                 stacklevel=2,
             )
         return projective
+
+    @staticmethod
+    @override
+    def has_annotation(config: Config, sentence: Sentence) -> bool:
+        known = any(head is not None for head in _heads(sentence))
+        return known or any(part.kind == "arc" for part in sentence.forbidden)
 
     @classmethod
     @override
@@ -119,16 +133,31 @@ class Parser(DependencyScores, StructurePredictor):
         return "LAS"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `heads` and the label indices of arcs, `labels`, `(n,)` each; -1 for words without annotation."""
+        """Return `heads` and the label indices of arcs, `labels`, `(n,)` each; -1 for words without annotation.
+
+        With `partial`, also return the forbidden arcs, and as `denied` the forbidden labels of arcs.
+        """
         known = self.vocabularies["labels"]
         may_lack = self.config.partial or self.autoencoder is not None
         annotated = _heads(sentence) if may_lack else _conllu(sentence).heads
         heads = [-1 if head is None else head for head in annotated]
         labels = [-1 if label == UNANNOTATED else known.index(label) for label in _conllu(sentence).deprels]
-        return {
+        targets = {
             "heads": torch.tensor(heads, dtype=torch.long),
             "labels": torch.tensor(labels, dtype=torch.long),
         }
+        return targets | self._forbidden_targets(sentence, labels) if self.config.partial else targets
+
+    def _forbidden_targets(self, sentence: Sentence, labels: Sequence[int]) -> dict[str, Tensor]:
+        known = self.vocabularies["labels"]
+        arcs = [part for part in sentence.forbidden if part.kind == "arc"]
+        places = [(arc.place[0] - 1, arc.place[1]) for arc in arcs if not arc.label]
+        denied = [
+            (arc.place[0] - 1, arc.place[1], known.index(arc.label))
+            for arc in arcs
+            if arc.label in known and labels[arc.place[0] - 1] < 0  # a known label says more
+        ]
+        return forbidden_targets(places, 2) | forbidden_targets(denied, 3, DENIED)
 
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the heads plus the cross-entropy of the labels, as a mean over all words.
@@ -140,6 +169,8 @@ class Parser(DependencyScores, StructurePredictor):
         of_labels = cross_entropies(self.label_scores(vectors, heads), labels)
         if self.autoencoder is not None:
             of_arcs = -self._log_likelihood(self.arc_scores(vectors), heads, self.autoencoder, batch)
+        elif self.config.partial:
+            of_arcs = self._losses_of_sets(vectors, batch)
         else:
             of_arcs = self._arc_losses(self.arc_scores(vectors), heads, batch.lengths)
         return mean_loss(of_labels + of_arcs, batch.lengths, "words")
@@ -187,12 +218,21 @@ class Parser(DependencyScores, StructurePredictor):
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        _, vectors = self.scores(batch.inputs, batch.lengths)
-        predictions = self._predictions_of(vectors, events, batch.lengths)
         return [
             prediction.diagram(sentence)
-            for prediction, sentence in zip(predictions, batch.sentences, strict=True)
+            for prediction, sentence in zip(self.labelled(batch, events), batch.sentences, strict=True)
         ]
+
+    def labelled(self, batch: Batch, events: Tensor, denied: Tensor | None = None) -> list[WordPrediction]:
+        """Return trees with the best label of each arc.
+
+        Args:
+            batch: The sentences.
+            events: ``(batch, n)``, the heads of each sentence.
+            denied: ``(batch, n, n + 1, labels)``, a mask of the labels that an arc must not have.
+        """
+        _, vectors = self.scores(batch.inputs, batch.lengths)
+        return self._predictions_of(vectors, events, batch.lengths, denied=denied)
 
     def metric(self) -> AttachmentScore:
         """Return the metric: the attachment scores UAS, LAS and CLAS."""
@@ -213,10 +253,17 @@ class Parser(DependencyScores, StructurePredictor):
         return vectors
 
     def _predictions_of(
-        self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
+        self,
+        vectors: Tensor,
+        heads: Tensor,
+        lengths: Tensor,
+        marginals: Tensor | None = None,
+        denied: Tensor | None = None,
     ) -> list[WordPrediction]:
         """Return predictions with these heads and the best labels; with marginals, also with probabilities."""
         label_scores = self.label_scores(vectors, heads)
+        if denied is not None:
+            label_scores = label_scores.masked_fill(_at(heads.clamp(min=0), denied), -torch.inf)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
         of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
         heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # one copy per batch
@@ -240,9 +287,43 @@ class Parser(DependencyScores, StructurePredictor):
             candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
             return cross_entropies(arcs.masked_fill(~candidates, -torch.inf), heads)
         trees = self._trees(arcs, lengths)
-        if self.config.partial:
-            return -trees.partial_log_prob(heads, heads >= 0)
         return fenchel_young_loss(trees, heads, *LOSSES[self.config.criterion], max_iterations=SEARCHES)
+
+    def _losses_of_sets(self, vectors: Tensor, batch: Batch) -> Tensor:
+        """Return the negative log-probability of the trees that agree with partial annotation, ``(batch,)``."""
+        arcs = self.arc_scores(vectors)
+        forbidden = forbidden_parts(batch.targets, arcs.shape)
+        labels = (*arcs.shape, len(self.vocabularies["labels"]))
+        weights = self.label_weights(vectors, forbidden_parts(batch.targets, labels, DENIED))
+        agreeing = arcs + weights
+        agreeing = agreeing.masked_fill(~agreeing_values(batch.targets["heads"], forbidden), -torch.inf)
+        if self.config.criterion == "head":
+            outside = ~mask_of(batch.lengths + 1, arcs.shape[-1]).unsqueeze(1)
+            return cross_entropies_of_sets(*(each.masked_fill(outside, -torch.inf) for each in (arcs, agreeing)))
+        return losses_of_sets(self._trees(arcs, batch.lengths), self._trees(agreeing, batch.lengths))
+
+    def label_weights(self, vectors: Tensor, denied: Tensor) -> Tensor:
+        """Return the log-probability that each arc has one of its permitted labels; 0 if it may have any.
+
+        Added to the scores of arcs, it conditions trees on labels.
+
+        Args:
+            vectors: From `scores`.
+            denied: ``(batch, n, n + 1, labels)``, a mask of the labels that an arc must not have.
+
+        Returns:
+            ``(batch, n, n + 1)``.
+        """
+        pairs = denied.any(-1)
+        weights = torch.zeros(pairs.shape, dtype=vectors.dtype, device=vectors.device)
+        numbers = pairs.cumsum(-1) * pairs  # the constrained heads of a word are numbered from 1
+        for number in range(1, int(numbers.max()) + 1 if numbers.numel() else 1):
+            of_words, heads = (numbers == number).int().max(-1)
+            logs = self.label_scores(vectors, heads).log_softmax(-1)
+            permitted = logs.masked_fill(_at(heads, denied), -torch.inf).logsumexp(-1)
+            values = torch.where(of_words.bool(), permitted, 0).to(weights.dtype)
+            weights = weights.scatter_add(-1, heads.unsqueeze(-1), values.unsqueeze(-1))
+        return weights
 
     def _log_likelihood(
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
@@ -260,6 +341,12 @@ class Parser(DependencyScores, StructurePredictor):
 
     def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
         return TREES[self.config.trees](arcs, lengths)
+
+
+def _at(heads: Tensor, values: Tensor) -> Tensor:
+    """Select the values at the head of each word, ``(batch, n, c)``, from ``(batch, n, n + 1, c)``."""
+    index = heads[..., None, None].expand(-1, -1, 1, values.shape[-1])
+    return values.gather(2, index).squeeze(2)
 
 
 def _gatherable(heads: Tensor) -> Tensor:

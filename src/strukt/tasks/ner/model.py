@@ -14,12 +14,14 @@ from strukt.data.conllu import entity_notes
 from strukt.data.conllu.mention_brackets import is_type
 from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.entities import Entity, json_lines
+from strukt.data.parts import Part
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.metrics.entities import EntityF1
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.mean_loss import Average
+from strukt.tasks.common.partial_annotation import with_annotation
 from strukt.tasks.common.spans.label_spans import CRITERIA
 from strukt.tasks.common.spans.layer import SpanLayer
 from strukt.tasks.common.spans.model import SpanModel
@@ -45,9 +47,26 @@ class EntityModel(SpanModel):
     config: Config
 
     @classmethod
-    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Return all sentences, after checking that their entities do not cross."""
-        return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Return the sentences with annotation, after checking that their entities do not cross."""
+        if not config.partial:
+            return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
+        for sentence in sentences:
+            for problem in entities.partial_entity_problems(_annotated(sentence)):
+                raise problem.error()
+            if config.criterion == "flat" and _forbidden(sentence):
+                raise DataError(
+                    "flat entities cannot be learned from forbidden spans; choose --criterion likelihood",
+                    sentence.path,
+                    sentence.line,
+                )
+        return with_annotation(sentences, [cls.has_annotation(config, sentence) for sentence in sentences])
+
+    @staticmethod
+    @override
+    def has_annotation(config: Config, sentence: Sentence) -> bool:
+        is_complete = not EntityModel.is_partial(sentence)
+        return is_complete or bool(_annotated(sentence).entities or _forbidden(sentence))
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
@@ -76,6 +95,12 @@ class EntityModel(SpanModel):
 
     def known_spans(self, sentence: Sentence) -> list[Entity]:
         return _labelled(_annotated(sentence).entities)
+
+    @staticmethod
+    @override
+    def is_partial(sentence: Sentence) -> bool:
+        annotated = _annotated(sentence)
+        return annotated.is_partial or not annotated.is_annotated
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntityPrediction]:
         """Return the entities in the best structure of each sentence."""
@@ -141,6 +166,10 @@ def _annotated(sentence: Sentence) -> entities.Sentence:
     if not isinstance(sentence, entities.Sentence):
         raise DataError("this task needs a file of entities", sentence.path, sentence.line)
     return sentence
+
+
+def _forbidden(sentence: Sentence) -> list[Part]:
+    return [part for part in sentence.forbidden if part.kind == "span"]
 
 
 def _labelled(entities: Sequence[Entity]) -> list[Entity]:

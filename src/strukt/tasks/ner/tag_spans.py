@@ -15,6 +15,7 @@ from strukt.distributions import LinearChain
 from strukt.metrics.spans import spans
 from strukt.nn import CRF, tag_constraints
 from strukt.tasks.common.mean_loss import Average, mean_loss
+from strukt.tasks.common.partial_annotation import agreeing_values, losses_of_sets
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
 from strukt.tasks.common.spans.prediction import PredictedSpan
@@ -62,8 +63,12 @@ class TagSpans(SpanLayer):
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """Return the mean negative log-likelihood of the tags, averaged over `average`."""
         (words,) = views
-        tags = self._tags_of(gold, words.shape[:2])
-        return mean_loss(-self.distribution(words, lengths).log_prob(tags), lengths, self.average)
+        tags, chain = self._tags_of(gold, words.shape[:2]), self.distribution(words, lengths)
+        if gold.partial is None:
+            return mean_loss(-chain.log_prob(tags), lengths, self.average)
+        agreeing = agreeing_values(tags, self._longer(gold, chain.scores[0].shape))
+        losses = losses_of_sets(chain, chain.condition(forbidden=~agreeing))
+        return mean_loss(losses, lengths, self.average)
 
     def best_spans(
         self, words: Tensor, lengths: Tensor, probabilities: bool = False
@@ -103,14 +108,30 @@ class TagSpans(SpanLayer):
         return result
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
-        """Return the tags of the outermost gold spans, ``(batch, n)``; spans inside others are ignored."""
+        """Return the tags of the outermost gold spans, ``(batch, n)``; spans inside others are ignored.
+
+        In partially annotated sentences, the tags of other words are -1, for unknown.
+        """
         tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
+        if gold.partial is not None:
+            tags[gold.partial] = -1
         rows = zip(
             *(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True
         )
         for item, start, end, label in sorted(rows, key=lambda row: row[2] - row[1]):
             tags[item, start:end] = self._indices(self.labels.symbols[label], end - start)
         return tags
+
+    def _longer(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
+        """Return a mask of the tags that would extend a gold span to the next word, in the shape of the scores."""
+        mask = torch.zeros(shape, dtype=torch.bool, device=gold.starts.device)
+        if self.scheme.last != self.scheme.inside:
+            return mask
+        rows = zip(*(part.tolist() for part in (gold.items, gold.ends, gold.labels)), strict=True)
+        for item, end, label in rows:
+            if end < shape[1]:
+                mask[item, end, self._indices(self.labels.symbols[label], 2)[-1]] = True
+        return mask
 
     def _indices(self, label: str, length: int) -> Tensor:
         """Return the tag indices of the words of a span, ``(length,)``, on the CPU."""

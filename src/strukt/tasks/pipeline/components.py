@@ -14,7 +14,7 @@ from strukt.data.sentence import Sentence
 from strukt.tasks import dependency, ner, tag
 from strukt.tasks.common.config import TaskConfig
 from strukt.tasks.common.encoder.base import Encoder
-from strukt.tasks.common.sentence_model import SentenceModel
+from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.config import Config
@@ -36,7 +36,7 @@ class Component:
         view: Converts a sentence of the pipeline into one that the component reads.
     """
 
-    model_class: type[SentenceModel]
+    model_class: type[StructurePredictor]
     networks: tuple[str, ...]
     labels: str
     options: Callable[[Config], TaskConfig | None]
@@ -50,7 +50,7 @@ class Component:
         """Return the configuration of the component; None if it is left out."""
         options = self.options(config)
         if options is not None:
-            for name in ("train", "dev", "encoder", "optimizer", "trainer"):
+            for name in ("train", "dev", "partial", "encoder", "optimizer", "trainer"):
                 setattr(options, name, getattr(config, name))
         return options
 

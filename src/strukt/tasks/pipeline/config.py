@@ -21,6 +21,8 @@ class Config(TaskConfig):
             its own.
         entities: Named entities. nested: entities may contain one another; the loss is the likelihood of the
             trees that contain them; flat: outermost entities only, as tags of words; none: predict no entities.
+        partial: Learn from partially annotated sentences: a word with `_` in the column of tags or in HEAD may
+            have any, and a sentence with the comment `# entities = partial` may have further entities.
         arc_size: Size of the vectors from which arcs are scored.
         label_size: Size of the vectors from which the labels of arcs, and of nested entities, are scored.
         encoder: Encoder, which computes a vector for each word.
@@ -33,6 +35,7 @@ class Config(TaskConfig):
     tags: Literal["xpos", "upos", "none"] = "xpos"
     trees: Literal["nonprojective", "projective", "none"] = "nonprojective"
     entities: Literal["nested", "flat", "none"] = "none"
+    partial: bool = False
     arc_size: int = 400
     label_size: int = 100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, hidden=400))

@@ -15,6 +15,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import SettingError
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.partial_annotation import with_annotation
 from strukt.tasks.common.prediction import Prediction, WordPrediction
 from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.tasks.common.structure_predictor import UncertainModel
@@ -54,10 +55,19 @@ class Pipeline(UncertainModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that they have the annotation for each component."""
+        """Return all sentences, after checking that they have the annotation for each component.
+
+        With `partial`, return the sentences with annotation for some component.
+        """
+        annotated = [not config.partial] * len(sentences)
         for component in _chosen(config).values():
-            component.model_class.trainable(component.config(config), component.views(sentences))
-        return sentences
+            options, views = component.config(config), component.views(sentences)
+            if config.partial:
+                has_any = [component.model_class.has_annotation(options, view) for view in views]
+                annotated = [any(each) for each in zip(annotated, has_any, strict=True)]
+                views = [view for view, is_kept in zip(views, has_any, strict=True) if is_kept]
+            component.model_class.trainable(options, views)
+        return with_annotation(sentences, annotated)
 
     @classmethod
     @override

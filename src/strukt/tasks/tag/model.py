@@ -23,7 +23,14 @@ from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import Average, cross_entropies, mean_loss
-from strukt.tasks.common.partial_annotation import with_annotation
+from strukt.tasks.common.partial_annotation import (
+    agreeing_values,
+    cross_entropies_of_sets,
+    forbidden_parts,
+    forbidden_targets,
+    losses_of_sets,
+    with_annotation,
+)
 from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
@@ -68,7 +75,7 @@ class Tagger(StructurePredictor):
     @classmethod
     def _partly_tagged(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Return the sentences with any tag, after checking that missing tags can be filled in by the scheme."""
-        tagged = with_annotation(sentences, [any(_known_tags(config, sentence)) for sentence in sentences])
+        tagged = with_annotation(sentences, [cls.has_annotation(config, sentence) for sentence in sentences])
         labels = cls.labels_of(config, tagged)["labels"]
         if config.constraints != "none":
             if fault := tag_fault(labels.symbols, scheme_of(config.constraints)):
@@ -77,7 +84,14 @@ class Tagger(StructurePredictor):
                 tags = _tags(config, sentence)
                 for problem in partial_scheme_problems(sentence, tags, config.constraints, labels.symbols):
                     raise problem.error()
+        for sentence in tagged:
+            _require_possible(config, sentence, labels.symbols)
         return tagged
+
+    @staticmethod
+    @override
+    def has_annotation(config: Config, sentence: Sentence) -> bool:
+        return bool(_known_tags(config, sentence) or _forbidden(sentence))
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
@@ -97,12 +111,19 @@ class Tagger(StructurePredictor):
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the tag indices, `tags` `(n,)`; -1 for words without annotation."""
+        """Return the tag indices, `tags` `(n,)`, -1 for words without annotation.
+
+        With `partial`, also return the forbidden tags.
+        """
         labels, partial = self.vocabularies["labels"], self.config.partial
         numbers = [
             -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
         ]
-        return {"tags": torch.tensor(numbers, dtype=torch.long)}
+        targets = {"tags": torch.tensor(numbers, dtype=torch.long)}
+        if not partial:
+            return targets
+        indices = [(word, labels.index(tag)) for word, tag in _forbidden(sentence) if tag in labels]
+        return targets | forbidden_targets(indices, 2)
 
     @property
     @override
@@ -113,12 +134,11 @@ class Tagger(StructurePredictor):
         """Return the mean negative log-likelihood per word, plus the weighted loss of codes if there are codes."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
+        if self.config.partial:
+            return mean_loss(self._losses_of_sets(emissions, batch), batch.lengths, self.mean_over)
         if self.config.criterion == "crf":
             chain: LinearChain = self.crf(emissions, batch.lengths)
-            log_prob = (
-                chain.partial_log_prob(tags, tags >= 0) if self.config.partial else chain.log_prob(tags)
-            )
-            return mean_loss(-log_prob, batch.lengths, self.mean_over)
+            return mean_loss(-chain.log_prob(tags), batch.lengths, self.mean_over)
         loss = mean_loss(cross_entropies(emissions, tags), batch.lengths, self.mean_over)
         if self.codes is None or bits is None:
             return loss
@@ -126,6 +146,15 @@ class Tagger(StructurePredictor):
         inside = tags >= 0
         alike = _forms(batch).to(tags.device) if self.config.code_labels == "words" else tags[inside]
         return loss + self.config.code_weight * self.codes.loss(bits[inside], others[inside], alike)
+
+    def _losses_of_sets(self, emissions: Tensor, batch: Batch) -> Tensor:
+        """Return the negative log-probability of the tags that agree with partial annotation, ``(batch,)``."""
+        forbidden = forbidden_parts(batch.targets, emissions.shape)
+        agreeing = agreeing_values(batch.targets["tags"], forbidden)
+        if self.config.criterion != "crf":
+            return cross_entropies_of_sets(emissions, emissions.masked_fill(~agreeing, -torch.inf))
+        chain: LinearChain = self.crf(emissions, batch.lengths)
+        return losses_of_sets(chain, chain.condition(forbidden=~agreeing))
 
     def distribution_of(self, batch: Batch) -> LinearChain:
         """Return the distribution over tag sequences."""
@@ -243,6 +272,21 @@ def _tags(config: Config, sentence: Sentence) -> list[str]:
 def _known_tags(config: Config, sentence: Sentence) -> list[str]:
     """Return the tags of the annotated words."""
     return [tag for tag in _tags(config, sentence) if not (config.partial and tag == UNANNOTATED)]
+
+
+def _forbidden(sentence: Sentence) -> list[tuple[int, str]]:
+    """Return the forbidden tags: the index of the word, and the tag."""
+    return [(part.place[0] - 1, part.label) for part in sentence.forbidden if part.kind == "tag"]
+
+
+def _require_possible(config: Config, sentence: Sentence, labels: Sequence[str]) -> None:
+    """Check that each word with forbidden tags may have another tag."""
+    tags, forbidden = _tags(config, sentence), set(_forbidden(sentence))
+    for word in sorted({word for word, _ in forbidden}):
+        left = [tags[word]] if tags[word] != UNANNOTATED else labels
+        if all((word, tag) in forbidden for tag in left):
+            message = f"word {word + 1} may have no tag, because all of its tags are forbidden; remove a comment"
+            raise DataError(message, sentence.path, sentence.line)
 
 
 def _require_tagged(config: Config, sentence: Sentence) -> None:

@@ -17,6 +17,9 @@ class SpanTaskConfig(TaskConfig):
         criterion: Loss. likelihood: negative log-likelihood of the tree; margin: structured hinge loss; bits:
             binary codes in place of labels, by contrastive hashing and the likelihood of the tree;
             bits-published: binary codes by a single contrastive loss, as published (Wang et al. 2024).
+        partial: Learn from partially annotated trees: a tree of the training corpus whose outermost bracket has
+            the label `_` may have further constituents. The loss is the likelihood of the annotation. For
+            criterion likelihood.
         span_size: Size of the vectors from which spans are scored, for labels rather than codes.
         label_size: Size of the vectors from which the labels of spans are scored; for criterion bits, each bit
             of a code.
@@ -33,6 +36,11 @@ class SpanTaskConfig(TaskConfig):
     """
 
     uses: ClassVar[tuple[Use, ...]] = (
+        Use(
+            ["partial"],
+            "--criterion likelihood",
+            lambda config: config.criterion in ("likelihood", "flat"),  # ner adds flat
+        ),
         Use.by_choice(["span_size"], "criterion", "likelihood", "margin"),
         Use.by_choice(["label_size"], "criterion", "likelihood", "margin", "bits"),
         Use.by_choice(["bits", "variant"], "criterion", "bits", "bits-published"),
@@ -40,6 +48,7 @@ class SpanTaskConfig(TaskConfig):
     )
 
     criterion: Literal["likelihood", "margin", "bits", "bits-published"] = "likelihood"
+    partial: bool = False
     span_size: int = 250
     label_size: int = 100
     bits: int = 8

@@ -12,6 +12,7 @@ from strukt.distributions import SpanTree
 from strukt.losses import fenchel_young_loss
 from strukt.nn.spans import SpanScorer, fenceposts
 from strukt.structures.binary_tree import crossed
+from strukt.tasks.common.partial_annotation import forbidden_parts, losses_of_sets
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer, spans_of
@@ -70,18 +71,23 @@ class LabelSpans(SpanLayer):
 def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
     """Return a mask, of the shape of ``spans``, of the labelled spans allowed in trees with the known spans.
 
-    Known spans may have their own labels only, spans that cross them none, and other spans the empty label.
+    Known spans may have their own labels only, spans that cross them none, and other spans the empty label. In
+    partially annotated sentences, other spans may have any label that is not forbidden.
     """
     used = gold.used(*spans.shape[:2])
+    free = ~(used | crossed(used))
     allowed = torch.zeros(spans.shape, dtype=torch.bool, device=spans.device)
-    allowed[..., empty] = ~(used | crossed(used))
+    allowed[..., empty] = free
+    if gold.partial is not None:
+        allowed |= (free & gold.partial[:, None, None]).unsqueeze(-1)
+        allowed &= ~forbidden_parts(gold.forbidden, spans.shape)
     allowed[gold.items, gold.starts, gold.ends, gold.labels] = True
     return allowed
 
 
 def _likelihood(trees: SpanTree, allowed: Tensor) -> Tensor:
     """Return the negative log-probability of the allowed trees, ``(batch,)``."""
-    return trees.log_partition - trees.condition(forbidden=~allowed).log_partition
+    return losses_of_sets(trees, trees.condition(forbidden=~allowed))
 
 
 def _margin(trees: SpanTree, allowed: Tensor) -> Tensor:

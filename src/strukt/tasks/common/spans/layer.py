@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
@@ -15,6 +15,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import SpanTree
 from strukt.structures.binary_tree import crossed
 from strukt.structures.distribution import StructuredDistribution
+from strukt.tasks.common.partial_annotation import FORBIDDEN
 from strukt.tasks.common.spans.prediction import PredictedSpan
 from strukt.viz import HeatMap
 
@@ -28,18 +29,26 @@ class GoldSpans:
         starts: ``(m,)``, the fencepost before the first word of each span.
         ends: ``(m,)``, the fencepost after the last word of each span.
         labels: ``(m,)``, the label index of each span.
+        partial: ``(batch,)``, whether each sentence may have further labelled spans; None if none may.
+        forbidden: Targets of `partial_annotation.forbidden_targets`; empty if no spans are forbidden.
     """
 
     items: Tensor
     starts: Tensor
     ends: Tensor
     labels: Tensor
+    partial: Tensor | None = None
+    forbidden: dict[str, Tensor] = field(default_factory=dict)
 
     @classmethod
     def of(cls, targets: dict[str, Tensor]) -> GoldSpans:
         """Make spans from the targets `starts`, `ends`, `labels` of a batch, padded with -1."""
         items, places = (targets["starts"] >= 0).nonzero(as_tuple=True)
-        return cls(items, *(targets[name][items, places] for name in ("starts", "ends", "labels")))
+        starts, ends, labels = (targets[name][items, places] for name in ("starts", "ends", "labels"))
+        if "partial" not in targets:
+            return cls(items, starts, ends, labels)
+        forbidden = {name: each for name, each in targets.items() if name.startswith(FORBIDDEN)}
+        return cls(items, starts, ends, labels, targets["partial"][:, 0] > 0, forbidden)
 
     def at(self, values: Tensor) -> Tensor:
         """Select the values of these spans, ``(m, ...)``, from those of all, ``(batch, n + 1, n + 1, ...)``."""

@@ -17,6 +17,7 @@ from strukt.nn import SharedDropout
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.partial_annotation import forbidden_targets
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.label_spans import LabelSpans
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
@@ -72,17 +73,34 @@ class SpanModel(StructurePredictor):
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
         """Return start, end and label of the annotated spans of a sentence, without duplicates."""
 
+    @staticmethod
+    @abstractmethod
+    def is_partial(sentence: Sentence) -> bool:
+        """Return whether a sentence may have other labelled spans than the annotated ones."""
+
     @property
     def selection(self) -> str:
         """The score that selects the best epoch: F1 of labelled spans."""
         return "f1"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `starts`, `ends` and `labels` of the known spans, ``(m,)`` each."""
+        """Return `starts`, `ends` and `labels` of the known spans, ``(m,)`` each.
+
+        With `partial`, also return whether there may be others, `partial` ``(1,)``, and the forbidden spans.
+        """
         labels = self.vocabularies["labels"]
         rows = [(start, end, labels.index(label)) for start, end, label in self.known_spans(sentence)]
         columns = torch.tensor(rows, dtype=torch.long).reshape(-1, 3).unbind(-1)
-        return dict(zip(("starts", "ends", "labels"), columns, strict=True))
+        targets = dict(zip(("starts", "ends", "labels"), columns, strict=True))
+        if not self.config.partial:
+            return targets
+        indices = [
+            (*part.place, labels.index(part.label))
+            for part in sentence.forbidden
+            if part.kind == "span" and part.label in labels
+        ]
+        partial = torch.tensor([int(self.is_partial(sentence))])
+        return targets | {"partial": partial} | forbidden_targets(indices, 3)
 
     def loss(self, batch: Batch) -> Tensor:
         """Return the mean loss of the layer, a scalar."""

@@ -1,0 +1,109 @@
+"""Forbidden parts, in comments of CoNLL-U and in JSON lines."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.data import conllu
+from strukt.data.conllu import entity_notes
+from strukt.data.entities import json_lines
+from strukt.data.parts import Part, part_of
+from strukt.errors import DataError
+
+PARTS = [Part("tag", (2,), "NN"), Part("arc", (1, 0), ""), Part("arc", (3, 1), "obj"), Part("span", (0, 3), "A B")]
+LABELS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+def in_comments(*parts):
+    return conllu.from_forms(["It", "works", "well"], [part.comment() for part in parts])
+
+
+def test_parts_are_written_and_read():
+    sentence = in_comments(*PARTS)
+    assert sentence.forbidden == PARTS
+    [with_entities] = entity_notes.read(io.BytesIO(str(sentence).encode()))
+    assert with_entities.forbidden == PARTS
+    assert sentence.annotated(head=[2, 0, 2]).forbidden == PARTS
+    assert conllu.from_forms(["It"]).forbidden == []
+
+
+@given(st.sampled_from(["tag", "arc", "span"]), st.integers(1, 9), LABELS)
+def test_every_label_comes_back(kind, number, label):
+    place = {"tag": (number,), "arc": (number, 0), "span": (0, number)}[kind]
+    part = Part(kind, place, label)
+    assert part_of(part.as_json(), 9) == part
+    sentence = conllu.from_forms(["w"] * 9, [part.comment()] if "\n" not in part.comment() else [])
+    assert sentence.forbidden in ([part], [])
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"word": 4, "tag": "NN"},
+        {"word": 0, "tag": "NN"},
+        {"word": True, "tag": "NN"},
+        {"word": 1, "tag": ""},
+        {"word": 1, "tag": 3},
+        {"word": 1},
+        {"word": 1, "head": 1},
+        {"word": 1, "head": 4},
+        {"word": 1, "head": "2"},
+        {"word": 1, "head": 2, "tag": "NN"},
+        {"start": 1, "end": 1, "label": "NP"},
+        {"start": 0, "end": 4, "label": "NP"},
+        {"start": 0, "end": 1},
+        ["word", 1],
+        None,
+    ],
+)
+def test_what_is_no_part_is_refused(item):
+    with pytest.raises(ValueError, match="is no part of a structure over 3 words; write"):
+        part_of(item, 3)
+
+
+@pytest.mark.parametrize("text", ['{"word": 7, "tag": "NN"}', "word 2", "{"])
+def test_a_comment_at_fault_is_named_with_its_line(text):
+    text = f"# newdoc\n# forbidden = {text}\n{in_comments()}"
+    [sentence] = conllu.read(io.BytesIO(text.encode()))
+    with pytest.raises(DataError, match="<stream>:2: .*; write {") as raised:
+        _ = sentence.forbidden
+    assert raised.value.line == 2
+
+
+def json_line(**more):
+    line = json.dumps({"tokens": ["Ada", "spoke"], "entities": [], **more})
+    return next(json_lines.read(io.BytesIO(line.encode() + b"\n")))
+
+
+def test_json_lines_say_that_they_are_partial_and_what_is_forbidden():
+    sentence = json_line(partial=True, forbidden=[{"start": 0, "end": 1, "label": "A\tB"}])
+    assert sentence.is_partial
+    assert sentence.forbidden == [Part("span", (0, 1), "A\tB")]
+    assert sentence.annotated(entities=[]).is_partial
+    assert not json_line().is_partial
+    assert json_line().forbidden == []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"partial": 1}, "partial is 1; give true or false"),
+        ({"forbidden": {}}, "the forbidden spans are {}; give a list of spans"),
+        ({"forbidden": [{"word": 1, "head": 2}]}, "is not a span; write"),
+        ({"forbidden": [{"start": 0, "end": 3, "label": "A"}]}, "is no part of a structure over 2 words"),
+    ],
+)
+def test_json_lines_at_fault_are_named(more, message):
+    with pytest.raises(DataError, match=f"<stream>:1: .*{message}"):
+        json_line(**more)
+
+
+def test_a_comment_says_that_entities_are_partial():
+    marked = conllu.from_forms(["Ada"], ["# entities = partial"])
+    [sentence] = entity_notes.read(io.BytesIO(str(marked).encode()))
+    assert sentence.is_partial
+    [plain] = entity_notes.read(io.BytesIO(str(conllu.from_forms(["Ada"])).encode()))
+    assert not plain.is_partial
