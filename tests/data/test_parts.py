@@ -68,7 +68,7 @@ def test_what_is_no_part_is_refused(item):
 def test_a_comment_at_fault_is_named_with_its_line(text):
     text = f"# newdoc\n# forbidden = {text}\n{in_comments()}"
     [sentence] = conllu.read(io.BytesIO(text.encode()))
-    with pytest.raises(DataError, match="<stream>:2: .*; write {") as raised:
+    with pytest.raises(DataError, match=r"<stream>:2: .*; write \{") as raised:
         _ = sentence.forbidden
     assert raised.value.line == 2
 

@@ -8,6 +8,7 @@ from tests.tasks.learning import learned
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.tag.model import Tagger
 
 TEXT = "the old cat sees a dog"
@@ -35,9 +36,21 @@ def ner(criterion="likelihood"):
     return learned(EntityModel, tiny_corpora.ner_config(criterion=criterion), tiny_corpora.nested(12), 20)[0]
 
 
+@cache
+def pipeline():
+    config = tiny_corpora.pipeline_config(entities="nested")
+    return learned(Pipeline, config, tiny_corpora.layers(12), 20)[0]
+
+
 def several():
     """By name, one of each task with a distribution."""
-    return {"parser": parser(), "tagger": tagger(), "constituency": constituency(), "ner": ner()}
+    return {
+        "parser": parser(),
+        "tagger": tagger(),
+        "constituency": constituency(),
+        "ner": ner(),
+        "pipeline": pipeline(),
+    }
 
 
 KINDS = {
@@ -48,4 +61,5 @@ KINDS = {
     "codes": lambda: constituency("bits"),
     "ner": ner,
     "flat": lambda: ner("flat"),
+    "pipeline": pipeline,
 }

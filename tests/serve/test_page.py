@@ -83,8 +83,8 @@ def test_an_arc_is_required_and_forbidden_by_clicks(opened):
     page = opened(at(model="parser", view="marginals", temperature="0.7"))
     expect(page.locator("figure")).to_have_count(1)
     best = head_of(page, 3)
-    option = page.locator(f'#alternatives [data-key^="3."]:not([data-key="3.{best}"])').first
-    other = option.get_attribute("data-key").removeprefix("3.")
+    option = page.locator(f'#alternatives [data-key^="arc.3."]:not([data-key="arc.3.{best}"])').first
+    other = option.get_attribute("data-key").removeprefix("arc.3.")
     option.click()
     expect(arc(page, 3)).to_have_attribute("data-head", other)
     expect(arc(page, 3)).to_have_class(re.compile("required"))
@@ -92,7 +92,7 @@ def test_an_arc_is_required_and_forbidden_by_clicks(opened):
     page.mouse.click(*beside(arc(page, 3).locator(".arc")))
     expect(arc(page, 3)).not_to_have_attribute("data-head", other)
     expect(page.get_by_role("button", name=re.compile("^forbidden"))).to_have_count(1)
-    assert f"forbidden=3.{other}" in page.url
+    assert f"forbidden=arc.3.{other}" in page.url
     page.get_by_role("button", name=re.compile("^forbidden")).click()
     expect(arc(page, 3)).to_have_attribute("data-head", best)
     expect(page.locator("#conditions button")).to_have_count(0)
@@ -147,7 +147,7 @@ def test_tags_and_spans_are_required_too(opened, model, shape):
 
 
 def test_contradictions_are_told(opened):
-    page = opened(at(model="parser", required="1.2") + "&required=2.1")
+    page = opened(at(model="parser", required="arc.1.2") + "&required=arc.2.1")
     expect(page.get_by_role("alert")).to_contain_text("no structure has all required parts")
     page.locator("#conditions button").first.click()
     expect(page.get_by_role("alert")).to_be_hidden()
@@ -186,7 +186,7 @@ def test_the_address_can_be_changed_while_the_page_is_open(opened):
 
 
 def test_another_model_is_chosen_from_the_menu(opened):
-    page = opened(at(model="parser", required="1.3"))
+    page = opened(at(model="parser", required="arc.1.3"))
     expect(page.locator("#panel .tip").first).to_be_visible()
     page.get_by_label("Model").select_option("tagger")
     expect(page.locator("#panel .arc")).to_have_count(0)

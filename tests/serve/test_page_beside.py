@@ -63,7 +63,7 @@ def test_where_two_parsers_differ_is_marked_and_counted(opened_at):
 def test_conditions_are_those_of_both(opened_at):
     served = {name: make() for name, make in PARSERS.items()}
     required = [f"{word}.{head}" for word, (head, _) in enumerate(arcs("parser"), 1) if word < 4]
-    fragment = at(model="projective", beside="parser") + "".join(f"&required={part}" for part in required)
+    fragment = at(model="projective", beside="parser") + "".join(f"&required=arc.{part}" for part in required)
     page = opened_at(served, fragment)
     expect(page.locator("#conditions .required")).to_have_count(3)
     for part in required:

@@ -58,7 +58,7 @@ def test_what_belongs_to_another_sentence_goes_when_there_is_no_answer(opened):
 def test_what_belongs_to_other_conditions_is_grey_when_there_is_no_answer(opened):
     page = opened(at(model="parser"))
     expect(page.locator("figure")).to_have_count(1)
-    page.evaluate("location.hash += '&required=1.2&required=2.1'")
+    page.evaluate("location.hash += '&required=arc.1.2&required=arc.2.1'")
     expect(page.get_by_role("alert")).to_contain_text("no structure has all required parts")
     expect(page.locator("#answer")).to_have_css("opacity", "0.35")
     page.locator("#conditions button").first.click()

@@ -9,9 +9,10 @@ import pytest
 import torch
 from tests.serve.models import KINDS, TEXT
 
+from strukt.serve.layers import RequestError
 from strukt.serve.messages import Arc, PredictRequest, Span, Tag
 from strukt.serve.sentences import sentence_of
-from strukt.serve.served_model import RequestError, serve
+from strukt.serve.served_model import serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
@@ -24,10 +25,23 @@ NAMED = ["parser", "projective", "tagger", "constituency", "ner"]
 
 DISTRIBUTIONS = [*NAMED, "codes"]
 
+FIELDS = dict.fromkeys(DISTRIBUTIONS, ("start", "end", "label")) | {
+    "parser": ("word", "head"),
+    "projective": ("word", "head"),
+    "tagger": ("word", "tag"),
+}
+"""The fields of parts by model."""
+
 
 @cache
 def served(name):
     return serve(name, KINDS[name](), 50)
+
+
+def structures_of(name):
+    """Those of a model of a single task."""
+    (structures,) = served(name).structures.values()
+    return structures
 
 
 def answered(name, text=TEXT, **question):
@@ -49,14 +63,14 @@ def tempered(name, temperature):
 
 def event_of(structure):
     """The parts of a structure in an answer."""
-    return {tuple(each.part.model_dump().values()) for each in structure.parts}
+    return {tuple(each.part.model_dump(exclude_none=True).values()) for each in structure.parts}
 
 
 def parts_of(name, event):
     """The parts of an event of the distribution, but for empty spans."""
-    structures = served(name).structures
+    structures = structures_of(name)
     found = (structures.part(index) for index in structures.used(event))
-    return {tuple(part.model_dump().values()) for part in found if part is not None}
+    return {tuple(part.model_dump(exclude_none=True).values()) for part in found if part is not None}
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -83,7 +97,7 @@ def test_the_mode_is_the_prediction(name):
 @pytest.mark.parametrize("name", NAMED)
 def test_marginals_are_those_at_the_temperature(name, temperature):
     answer = answered(name, view="marginals", temperature=temperature)
-    structures, marginals = served(name).structures, tempered(name, temperature).marginals[0]
+    structures, marginals = structures_of(name), tempered(name, temperature).marginals[0]
     known = {structures.index(each.part): each.probability for each in answer.alternatives}
     expected = {
         tuple(index): marginals[tuple(index)].item()
@@ -200,15 +214,15 @@ WRONG = {
 def test_conditions_are_those_of_the_distribution(name, view):
     required, forbidden = WRONG[name]
     answer = answered(name, view=view, required=[required], forbidden=[forbidden])
-    structures, found = served(name).structures, distribution(name)
+    structures, found = structures_of(name), distribution(name)
     masks = [torch.zeros_like(found.scores[0], dtype=torch.bool) for _ in range(2)]
     for mask, part in zip(masks, (required, forbidden), strict=True):
         mask[(0, *structures.index(part))] = True
     given = found.condition(*masks)
     assert event_of(answer.structures[0]) == parts_of(name, given.mode[0])
     for structure in answer.structures:
-        assert tuple(required.model_dump().values()) in event_of(structure)
-        assert tuple(forbidden.model_dump().values()) not in event_of(structure)
+        assert tuple(required.model_dump(exclude_none=True).values()) in event_of(structure)
+        assert tuple(forbidden.model_dump(exclude_none=True).values()) not in event_of(structure)
     for each in answer.alternatives:
         expected = given.marginals[(0, *structures.index(each.part))].item()
         assert each.probability == pytest.approx(expected, abs=1e-6)
@@ -242,7 +256,7 @@ def test_parts_that_are_not_there_are_told(name, part, message):
 @pytest.mark.parametrize("name", ["codes", "flat"])
 def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(name):
     card = served(name).card
-    assert card.part is None
+    assert card.parts == {}
     assert "marginals" not in card.views
     with pytest.raises(RequestError, match="has no parts that can be required"):
         answered(name, required=[Arc(word=1, head=0)])
@@ -255,24 +269,25 @@ def test_a_model_without_a_distribution_over_its_parts_gives_its_prediction():
     answer = answered("flat", pictures=True)
     (predicted,) = model.predict([sentence_of(model, TEXT, 50)])
     assert answer.output == str(predicted)
-    assert answer.structures[0].picture.startswith("<svg")
+    assert answer.structures[0].pictures[0].startswith("<svg")
 
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("view", ["mode", "marginals", "samples"])
 def test_pictures_have_an_element_for_each_part_and_no_style(name, view):
-    kind = served(name).card.part
+    (kind,) = served(name).card.parts
     for structure in answered(name, view=view, pictures=True, k=3).structures:
-        assert "style=" not in structure.picture
+        (picture,) = structure.pictures
+        assert "style=" not in picture
         if kind == "arc":
-            found = re.findall(r'data-word="(\d+)" data-head="(\d+)"', structure.picture)
+            found = re.findall(r'data-word="(\d+)" data-head="(\d+)"', picture)
             assert {tuple(map(int, each)) for each in found} == event_of(structure)
         if kind == "tag":
-            assert re.findall(r'class="tag"[^>]*>([^<]+)<', structure.picture) == [
+            assert re.findall(r'class="tag"[^>]*>([^<]+)<', picture) == [
                 each.part.tag for each in structure.parts
             ]
         if kind == "span":
-            labels = re.findall(r'class="label"[^>]*>([^<]+?) ?<', structure.picture)
+            labels = re.findall(r'class="label"[^>]*>([^<]+?) ?<', picture)
             assert labels == [label for each in structure.parts for label in each.part.label.split()]
 
 
@@ -282,13 +297,10 @@ def test_several_structures_are_one_picture_too_with_every_part_once(name, view)
     text = "the mayor of Rome visits Ada ." if name == "ner" else TEXT
     answer = answered(name, text, view=view, pictures=True, k=6, temperature=50.0)
     assert len(answer.structures) > 1
-    kind = served(name).structures.part_type
-    fields = [f"data-{field}" for field in kind.model_fields]
+    fields = [f"data-{field}" for field in FIELDS[name]]
     root = ElementTree.fromstring(answer.overlay)
     drawn = [tuple(map(each.get, fields)) for each in root.iter() if {*fields} <= {*each.keys()}]
-    places_and_labels = (
-        tuple(each.part.model_dump().values()) for shown in answer.structures[:MOST] for each in shown.parts
-    )
+    places_and_labels = [part for shown in answer.structures[:MOST] for part in event_of(shown)]
     expected = {(*map(str, place), one) for *place, label in places_and_labels for one in str(label).split()}
     assert {*drawn} == expected
     assert len(drawn) == len(expected) or name == "codes"  # of which several have the same label
@@ -315,7 +327,7 @@ def test_a_single_structure_is_not_drawn_twice():
 
 
 def test_there_is_no_picture_unless_it_is_asked_for():
-    assert answered("parser").structures[0].picture is None
+    assert answered("parser").structures[0].pictures == []
 
 
 @pytest.mark.parametrize("name", ["parser", "constituency"])

@@ -57,6 +57,14 @@ class Sentence(Shown, ABC):
         """
         return []
 
+    def forbidding(self: SentenceT, parts: Sequence[Part]) -> SentenceT:  # noqa: ARG002
+        """Return a copy whose annotation also forbids some parts of structures.
+
+        Raises:
+            ValueError: If the format cannot forbid parts, or parts of this kind.
+        """
+        raise ValueError("parts: this format cannot forbid parts of structures; give CoNLL-U or JSON lines")
+
     def standing_alone(self: SentenceT) -> SentenceT:
         """Return the sentence in a form that can be read without the earlier sentences of its file."""
         return self

@@ -44,6 +44,8 @@ ASSETS = {
     "/files.js": ("files.js", "text/javascript"),
     "/beside.js": ("beside.js", "text/javascript"),
     "/keep.js": ("keep.js", "text/javascript"),
+    "/parts.js": ("parts.js", "text/javascript"),
+    "/conditions.js": ("conditions.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 """The files of the page with their media types, by address."""

@@ -2,7 +2,8 @@
 
 import { caption, legend, parsed, shapes } from "./drawing.js";
 import { make, post } from "./elements.js";
-import { card, key, models, state } from "./state.js";
+import { key, kindOf } from "./parts.js";
+import { kinds, models, state } from "./state.js";
 
 const element = (id) => document.getElementById(id);
 const other = () => models.find(({ name }) => name === state.beside);
@@ -26,11 +27,15 @@ export async function askBeside(question, signal) {
   }
 }
 
-// Conditions apply if both models have the same kind of parts; a model without the view shows its best structure.
-function adapted(question, { name, views, part }) {
-  const conditions = part === card().part ? {} : { required: [], forbidden: [] };
-  return { ...question, ...conditions, model: name, view: views.includes(question.view) ? question.view : "mode" };
+// Conditions apply to kinds of parts that both models have; a model without the view shows its best structure.
+function adapted(question, { name, views, parts }) {
+  const known = (conditions) => conditions.filter((each) => kindOf(each) in parts);
+  const { required, forbidden, view } = question;
+  return { ...question, model: name, required: known(required), forbidden: known(forbidden), view: views.includes(view) ? view : "mode" };
 }
+
+// The kinds of parts in which the two models can differ.
+const shared = () => kinds().filter((kind) => kind in other().parts);
 
 // Takes the answer of the first model; it has no words if there is nothing to show.
 export function compare(answer) {
@@ -40,22 +45,28 @@ export function compare(answer) {
 }
 
 function show() {
-  const { structures, overlay, output } = second, [best] = structures, scroll = parsed(overlay ?? best?.picture);
+  const { structures, overlay, output } = second, [best] = structures;
+  const scrolls = (overlay ? [overlay] : best?.pictures ?? []).map(parsed);
   const figcaption = overlay ? legend(structures) : caption(best ?? {}, 0);
   figcaption.hidden = false;
   figcaption.prepend(make("strong", { textContent: other().name }));
-  if (!overlay && best && first?.structures.length && other().part && other().part === card().part) {
-    const different = differences(scroll.firstChild, best);
-    const text = different ? `differs in ${different} of ${best.parts.length}` : "no difference";
+  if (!overlay && best && first?.structures.length && shared().length) {
+    const compared = best.parts.filter(({ part }) => shared().includes(kindOf(part)));
+    const different = differences(scrolls, compared);
+    const text = different ? `differs in ${different} of ${compared.length}` : "no difference";
     figcaption.append(make("span", { className: different ? "difference" : "", textContent: text }));
   }
-  element("second").replaceChildren(make("figure", {}, figcaption, output ? make("pre", { textContent: output }) : scroll));
+  element("second").replaceChildren(make("figure", {}, figcaption, ...(output ? [make("pre", { textContent: output })] : scrolls)));
 }
 
 // Marks and counts the parts that the first model does not have.
-function differences(picture, { parts }) {
+function differences(scrolls, parts) {
   const name = ({ part, relation }) => `${key(part)} ${relation ?? ""}`;
   const known = new Set(first.structures[0].parts.map(name));
-  for (const [shape, found] of shapes(picture, other().part, parts)) shape.classList.toggle("differs", !known.has(name(found)));
+  for (const kind of shared()) {
+    for (const [shape, found] of scrolls.flatMap((scroll) => shapes(scroll.firstChild, kind, parts))) {
+      shape.classList.toggle("differs", !known.has(name(found)));
+    }
+  }
   return parts.filter((found) => !known.has(name(found))).length;
 }

@@ -1,28 +1,16 @@
 // Draws an answer: pictures whose parts are buttons, conditions, alternatives.
 
 import { showChoice } from "./choice.js";
+import { act, actOnLabel, actOnWord, forget, refocus, showConditions } from "./conditions.js";
 import { make, short } from "./elements.js";
-import { card, change, hasSeveral, key, part, state } from "./state.js";
-
-const NEXT = { undefined: "required", required: "forbidden" };  // a third click removes the condition
-let words = [], touched = null;
+import { key, kindOf, name, phrase, readable, sameWords, setWords, slot, word } from "./parts.js";
+import { hasSeveral, kinds, state } from "./state.js";
 
 const element = (id) => document.getElementById(id);
-// A word, with its number if the form occurs several times.
-const word = (place) => {
-  if (place === 0) return "root";
-  const form = words[place - 1] ?? "?";
-  return words.indexOf(form) === words.lastIndexOf(form) ? form : `${form} (${place})`;
-};
-
-function name(kind, found) {
-  if (kind === "arc") return `${word(found.head)} → ${word(found.word)}`;
-  if (kind === "tag") return `${word(found.word)} ${found.tag}`;
-  return `${words.slice(found.start, found.end).join(" ")} ${found.label}`;
-}
 
 export function draw(answer) {
-  words = answer.words;
+  if (!sameWords(answer.words)) forget();
+  setWords(answer.words);
   const figures = answer.structures.map(figure);
   if (answer.overlay) figures.unshift(overlaid(answer));
   element("panel").replaceChildren(...figures);
@@ -33,24 +21,21 @@ export function draw(answer) {
   refocus();
 }
 
-// The part that the user clicked keeps the focus when it is redrawn; if it is gone, an element with the same key gets it.
-
-function refocus() {
-  const here = document.activeElement;
-  if (!touched || !(here === document.body || here.dataset.key)) return;
-  const places = ["panel", "alternatives", "conditions"].sort((left, right) => (right === touched.place) - (left === touched.place));
-  const candidates = places.flatMap((place) => [...element(place).querySelectorAll("[data-key]")]);
-  candidates.find((each) => each.dataset.key === touched.key && !each.closest("[hidden]"))?.focus({ preventScroll: true });
-}
-
 function figure(structure, place) {
-  return make("figure", {}, caption(structure, place), drawing(structure.picture, structure.parts));
+  const drawings = structure.pictures.map((source, number) => drawing(source, structure.parts, addable(number, structure.pictures.length)));
+  return make("figure", {}, caption(structure, place), ...drawings);
 }
 
-function drawing(source, parts) {
+function drawing(source, parts, added) {
   const scroll = parsed(source);
-  if (scroll.firstChild) enliven(scroll.firstChild, parts);
+  if (scroll.firstChild) enliven(scroll.firstChild, parts, added);
   return scroll;
+}
+
+// The kind of parts that two words of a picture make: the last picture shows spans if there are any, the first one arcs.
+function addable(number, count) {
+  if (kinds().includes("span") && number === count - 1) return "span";
+  return kinds().includes("arc") ? "arc" : null;
 }
 
 export function parsed(source) {
@@ -67,7 +52,7 @@ export function parsed(source) {
 const AMOUNT = { samples: "share of the samples", kbest: "probability", sparsemap: "weight" };
 
 function overlaid({ overlay, structures }) {
-  return make("figure", {}, legend(structures), drawing(overlay, structures.slice(0, 9).flatMap(({ parts }) => parts)));
+  return make("figure", {}, legend(structures), drawing(overlay, structures.slice(0, 9).flatMap(({ parts }) => parts), addable(0, 1)));
 }
 
 export function legend(structures) {
@@ -95,33 +80,36 @@ export function caption(structure, place) {
 
 // Turns the elements of a picture that represent parts into buttons.
 
-function enliven(picture, parts) {
-  const kind = card().part;
-  if (!kind) return;
+function enliven(picture, parts, added) {
+  if (!kinds().length) return;
   picture.setAttribute("role", "group");
   const find = picture.matches(".overlay") ? shapesOfOverlay : shapes;
-  for (const [shape, { part: found, relation }] of find(picture, kind, parts)) {
-    const condition = state.conditions.get(key(found));
+  for (const [shape, { part: found, relation }] of kinds().flatMap((kind) => find(picture, kind, parts))) {
+    const condition = state.conditions.get(key(found)) ?? (relation && state.conditions.get(key({ ...found, relation })));
     shape.classList.add("part", ...(condition ? [condition] : []));
     for (const line of shape.querySelectorAll(".arc")) {
       shape.prepend(Object.assign(line.cloneNode(), { id: "" }));
       shape.firstChild.setAttribute("class", "hit");
     }
-    act(shape, found, `${name(kind, found)}${relation ? ` ${relation}` : ""}`);
+    act(shape, found, `${name(found)}${relation ? ` ${relation}` : ""}`);
+    const label = relation && shape.querySelector(".label");
+    if (label) actOnLabel(label, found, relation);
   }
+  if (added) picture.querySelectorAll(".form").forEach((form, place) => actOnWord(form, added, place + 1));
 }
 
 // Returns the shapes of a picture with the parts that they represent.
 
 export function shapes(picture, kind, parts) {
+  const known = parts.filter(({ part: found }) => kindOf(found) === kind);
   if (kind === "arc") {
-    const byKey = new Map(parts.map((each) => [key(each.part), each]));
+    const byKey = new Map(known.map((each) => [key(each.part), each]));
     return [...picture.querySelectorAll("[data-word]")]
-      .map((group) => [group, byKey.get(`${group.dataset.word}.${group.dataset.head}`)]);
+      .map((group) => [group, byKey.get(`arc.${group.dataset.word}.${group.dataset.head}`)]);
   }
-  if (kind === "tag") return [...picture.querySelectorAll(".tag")].map((tag, place) => [tag, parts[place]]);
-  const labels = parts.flatMap((each) => each.part.label.split(/\s+/).map(() => each));
-  return [...picture.querySelectorAll(".label")].map((label, place) => [label, labels[place]]);
+  if (kind === "tag") return [...picture.querySelectorAll(".tag")].map((tag, place) => [tag, known[place]]);
+  const labels = known.flatMap((each) => each.part.label.split(/\s+/).map(() => each));
+  return [...picture.querySelectorAll(".label")].filter((label) => !label.closest("[data-word]")).map((label, place) => [label, labels[place]]);
 }
 
 // In an overlay, a part of several structures occurs once, and the label of a span may be one of several.
@@ -138,68 +126,25 @@ function shapesOfOverlay(picture, kind, parts) {
     .map((shape) => [shape, parts.find(({ part: found }) => is(shape.dataset, found))]).filter(([, found]) => found);
 }
 
-function act(target, found, label) {
-  const condition = state.conditions.get(key(found));
-  target.dataset.key = key(found);
-  target.setAttribute("role", "button");
-  target.setAttribute("tabindex", "0");
-  target.setAttribute("aria-label", `${label}: ${condition ?? "free"}`);
-  target.addEventListener("click", () => toggle(found, target));
-  target.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    toggle(found, target);
-  });
-}
-
-function toggle(found, target) {
-  touched = { key: key(found), place: target.closest("#panel, #alternatives").id };
-  const condition = NEXT[state.conditions.get(key(found))];
-  if (condition) state.conditions.set(key(found), condition);
-  else state.conditions.delete(key(found));
-  change({});
-}
-
-export function showConditions() {
-  const kind = card()?.part;
-  element("conditions").replaceChildren(...(kind ? [...state.conditions] : []).map(([text, condition]) => {
-    const button = make("button", {
-      type: "button", className: condition, textContent: `${condition}: ${name(kind, part(kind, text))}`,
-      onclick: () => {
-        touched = { key: text, place: "panel" };
-        state.conditions.delete(text);
-        change({});
-      },
-    });
-    button.dataset.key = text;
-    button.setAttribute("aria-label", `${button.textContent}; remove`);
-    return make("li", {}, button);
-  }));
-}
-
 // Marginals: the alternatives of each word or span.
 
 function list(alternatives) {
-  const kind = card()?.part, groups = new Map();
-  for (const each of alternatives) {
-    const { part: found } = each;
-    const place = kind === "span" ? `${found.start}.${found.end}` : found.word;
-    groups.set(place, [...(groups.get(place) ?? []), each]);
-  }
+  const groups = new Map();
+  for (const each of alternatives) groups.set(slot(each.part), [...(groups.get(slot(each.part)) ?? []), each]);
   element("alternatives").hidden = groups.size === 0;
   element("alternatives").replaceChildren(...[...groups.values()].map((group) => {
-    const { part: first } = group[0];
-    const title = kind === "span" ? words.slice(first.start, first.end).join(" ") : word(first.word);
+    const { part: found } = group[0];
+    const title = kindOf(found) === "span" ? phrase(found) : word(found.word);
     group.sort((left, right) => right.probability - left.probability);
-    return make("div", { className: "word" }, make("h2", { textContent: title }), make("div", {}, ...group.map((each) => option(kind, each))));
+    return make("div", { className: "word" }, make("h2", { textContent: title }), make("div", {}, ...group.map(option)));
   }));
 }
 
-function option(kind, { part: found, probability }) {
-  const label = { arc: () => `← ${word(found.head)}`, tag: () => found.tag, span: () => found.label }[kind]();
+function option({ part: found, probability }) {
+  const label = { arc: () => `← ${word(found.head)}`, tag: () => found.tag, span: () => readable(found.label) }[kindOf(found)]();
   const button = make("button", { type: "button", className: `option ${state.conditions.get(key(found)) ?? ""}` },
     label, make("span", { textContent: short(probability) }));
   button.style.setProperty("--p", probability);
-  act(button, found, `${name(kind, found)}, probability ${short(probability)}`);
+  act(button, found, `${name(found)}, probability ${short(probability)}`);
   return button;
 }

@@ -37,15 +37,17 @@ class Tag(Message):
 
 
 class Arc(Message):
-    """The head of a word.
+    """The head of a word, and the label of the arc to it.
 
     Attributes:
         word: The word, counted from 1.
         head: The head of the word, counted from 1; 0 is the root.
+        relation: The label of the arc; omitted for an arc with any label.
     """
 
     word: int = Field(ge=1)
     head: int = Field(ge=0)
+    relation: str | None = None
 
 
 class Span(Message):
@@ -67,7 +69,7 @@ Kind = Literal["tag", "arc", "span"]
 """The kinds of parts of structures."""
 
 
-def _kind(part: Any) -> Kind | None:
+def kind_of(part: Any) -> Kind | None:
     """Return the kind of a part by a field that no other kind has; None if it has no such field."""
     fields = part if isinstance(part, dict) else getattr(part, "model_fields_set", ())
     return "arc" if "head" in fields else "tag" if "tag" in fields else "span" if "start" in fields else None
@@ -76,9 +78,9 @@ def _kind(part: Any) -> Kind | None:
 Part = Annotated[
     Annotated[Tag, Case("tag")] | Annotated[Arc, Case("arc")] | Annotated[Span, Case("span")],
     Discriminator(
-        _kind,
+        kind_of,
         custom_error_type="part",
-        custom_error_message="a part has word and tag, word and head, or start, end and label",
+        custom_error_message="a part has word and tag, word and head (and relation), or start, end and label",
     ),
 ]
 """A part of a structure; its kind depends on the task of the model."""
@@ -98,8 +100,8 @@ class PredictRequest(Message):
         seed: Seed of the view `samples`; the same seed draws the same samples.
         required: Consider only structures with all of these parts; for a single text.
         forbidden: Consider only structures with none of these parts; for a single text.
-        pictures: Also return a picture of each structure.
-        conllu: Also return each structure as CoNLL-U, if it consists of tags or arcs.
+        pictures: Also return pictures of each structure.
+        annotation: Also return the sentence annotated with each structure, and with the conditions only.
     """
 
     texts: list[Text] = Field(min_length=1, max_length=64)
@@ -111,7 +113,7 @@ class PredictRequest(Message):
     required: Parts = []
     forbidden: Parts = []
     pictures: bool = False
-    conllu: bool = False
+    annotation: bool = False
 
 
 class AnnotatedPart(Message):
@@ -135,15 +137,15 @@ class Structure(Message):
         parts: The parts of the structure.
         probability: Probability of the structure, given the conditions and the temperature of the request.
         weight: Weight of the structure in the view `sparsemap`; its share of the samples in the view `samples`.
-        picture: The picture as SVG, if requested.
-        conllu: The sentence with this structure as CoNLL-U, if requested.
+        pictures: The picture as SVG, if requested; of a pipeline, one of tags and tree, and one of entities.
+        annotation: The sentence with this structure, if requested: JSON lines for entities, otherwise CoNLL-U.
     """
 
     parts: list[AnnotatedPart]
     probability: float | None = None
     weight: float | None = None
-    picture: str | None = None
-    conllu: str | None = None
+    pictures: list[str] = []
+    annotation: str | None = None
 
 
 class TextResult(Message):
@@ -157,8 +159,8 @@ class TextResult(Message):
         overlay: Up to nine of the first structures in one picture as SVG, if there are several and pictures were
             requested. Parts that all structures share are grey; other parts show the total weight of the
             structures with the part (shares of `samples`, probabilities of `kbest`).
-        partial: The sentence with only the required parts, and `_` elsewhere, as `strukt train --partial` reads
-            it, if CoNLL-U was requested and has columns for the parts.
+        partial: The sentence in which only the required and forbidden parts are annotated, as
+            `strukt train --partial` reads it, if annotation was requested.
         output: The output of `strukt predict`, for models without a distribution over structures.
     """
 
@@ -226,14 +228,16 @@ class ModelCard(Message):
         name: The name of the model.
         task: The task of the model.
         views: The views that the model supports.
-        part: The kind of parts that a request can require or forbid; null if the model has no such parts.
+        parts: The kinds of parts that a request can require or forbid, with the labels that they may have.
+        file: A name for files of annotated sentences; null if annotation is not returned.
         examples: Example texts from the development corpus.
     """
 
     name: str
     task: str
     views: list[View]
-    part: Kind | None
+    parts: dict[Kind, list[str]] = {}
+    file: str | None = None
     examples: list[Text] = []
 
 

@@ -2,11 +2,13 @@
 
 import { askBeside, compare } from "./beside.js";
 import { chooseByKey } from "./choice.js";
-import { draw, showConditions } from "./drawing.js";
+import { showConditions } from "./conditions.js";
+import { draw } from "./drawing.js";
 import { make, post } from "./elements.js";
 import { annotate } from "./files.js";
-import { askBeforeLeaving, keepRequired, keepWhole, offer, saveKept, withhold } from "./keep.js";
-import { card, change, degrees, hasSeveral, models, part, recall, remember, state, whenChanged } from "./state.js";
+import { askBeforeLeaving, keepConditions, keepWhole, offer, saveKept, withhold } from "./keep.js";
+import { part } from "./parts.js";
+import { card, change, degrees, hasSeveral, kinds, models, recall, remember, state, whenChanged } from "./state.js";
 
 const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
 const NOTHING = { words: [], structures: [], alternatives: [] };
@@ -25,12 +27,10 @@ whenChanged((wait) => {
 });
 
 function question() {
-  const { part: kind, name: model } = card();
-  const parts = (condition) => [...state.conditions].filter(([, each]) => each === condition)
-    .map(([text]) => part(kind, text));
+  const parts = (condition) => [...state.conditions].filter(([, each]) => each === condition).map(([text]) => part(text));
   return {
-    model, texts: [state.text], view: state.view, temperature: degrees(), k: Number(state.k), seed: Number(state.seed),
-    pictures: true, conllu: true, required: kind ? parts("required") : [], forbidden: kind ? parts("forbidden") : [],
+    model: card().name, texts: [state.text], view: state.view, temperature: degrees(), k: Number(state.k), seed: Number(state.seed),
+    pictures: true, annotation: true, required: parts("required"), forbidden: parts("forbidden"),
   };
 }
 
@@ -85,7 +85,7 @@ function complain(message) {
 // Settings.
 
 function show() {
-  const { views = [], part: kind } = card() ?? {};
+  const { views = [] } = card() ?? {};
   if (!views.includes(state.view)) state.view = views[0] ?? "mode";
   element("model").value = state.model;
   if (state.beside === state.model) state.beside = "";
@@ -104,9 +104,19 @@ function show() {
   element("count").hidden = !["samples", "kbest"].includes(state.view);
   element("again").hidden = state.view !== "samples";
   element("keys").hidden = !hasSeveral();
-  const what = { arc: "an arc", tag: "a tag", span: "a label" }[kind];
-  element("hint").textContent = what ? `Click ${what}, or press Enter on it, to require it; again to forbid it; once more to release it.` : "";
+  element("hint").textContent = hint();
   showConditions();
+}
+
+function hint() {
+  const names = { arc: "an arc", tag: "a tag", span: "a label" }, known = kinds();
+  if (!known.length) return "";
+  const what = known.map((kind) => names[kind]).join(", ").replace(/, ([^,]*)$/, " or $1");
+  return [
+    `Click ${what}, or press Enter on it, to require it; again to forbid it; once more to release it. Labels of required parts can be changed in the list above the picture.`,
+    known.includes("arc") ? "Click a relation to require it with its arc. For a new arc, click a word and then its head." : "",
+    known.includes("span") ? "For a new span, click its first and its last word." : "",
+  ].filter(Boolean).join(" ");
 }
 
 // Sentences of the development corpus; the model is less accurate on other kinds of text.
@@ -197,7 +207,7 @@ async function start() {
     target.value = "";  // the same file may be chosen again
   });
   element("keep-whole").addEventListener("click", keepWhole);
-  element("keep-required").addEventListener("click", keepRequired);
+  element("keep-conditions").addEventListener("click", keepConditions);
   element("save").addEventListener("click", saveKept);
   addEventListener("beforeunload", askBeforeLeaving);
   addEventListener("keydown", chooseByKey);

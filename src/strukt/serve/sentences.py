@@ -44,7 +44,9 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
     line = "\t".join(map(" ".join, lines))
     if reader is brackets.read_text and brackets.is_tree(line):
         raise TextError("the text is a tree; give its words only")
-    (sentence,) = reader(io.BytesIO(line.encode()))
+    stream = io.BytesIO(line.encode())
+    stream.name = line  # identifiers of mentions, which must differ between texts, depend on the name of the file
+    (sentence,) = reader(stream)
     return sentence
 
 

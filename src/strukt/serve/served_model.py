@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 from torch import Tensor
 from typing_extensions import override
 
+from strukt.data.parts import part_of
 from strukt.data.sentence import Sentence
-from strukt.errors import InfeasibleError, StruktError
-from strukt.serve.messages import AnnotatedPart, ModelCard, PredictRequest, Structure, TextResult, View
+from strukt.serve.layers import Layer, RequestError, alternatives_of, layers_of, overlaid, pictures_of
+from strukt.serve.messages import (
+    AnnotatedPart,
+    Kind,
+    ModelCard,
+    Part,
+    PredictRequest,
+    Structure,
+    TextResult,
+    View,
+    kind_of,
+)
 from strukt.serve.sentences import sentence_of
-from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
-from strukt.serve.views import VIEWS, reshaped
+from strukt.serve.span_structures import Codes, Spans
+from strukt.serve.structures import AnyStructures, PartError, shown
+from strukt.serve.word_structures import Arcs, Tags
 from strukt.serve.workers import Deadline
-from strukt.structures.distribution import StructuredDistribution
+from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoded_model import EncodedModel
 from strukt.tasks.common.model import Model
+from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.label_spans import LabelSpans
 from strukt.tasks.common.spans.model import SpanModel
 from strukt.tasks.dependency.model import Parser
+from strukt.tasks.pipeline.model import Pipeline
+from strukt.tasks.pipeline.prediction import JointPrediction
 from strukt.tasks.tag.model import Tagger
-from strukt.viz import BracketDiagram, Diagram, WeightedStructures, svg
-from strukt.viz.structures import LEAST
-
-
-class RequestError(StruktError):
-    """Raised if a model does not support a request."""
+from strukt.viz import svg
 
 
 class ServedModel(ABC):
@@ -78,7 +89,7 @@ class ServedModel(ABC):
                 f"view {request.view}: the model {self.card.name} has only {', '.join(self.card.views)}"
             )
         conditions = [*request.required, *request.forbidden]
-        if conditions and self.card.part is None:
+        if conditions and not self.card.parts:
             raise RequestError(f"the model {self.card.name} has no parts that can be required or forbidden")
         if conditions and len(request.texts) > 1:
             raise RequestError("required and forbidden parts need a single text; give one text")
@@ -90,133 +101,115 @@ class ServedPrediction(ServedModel):
 
     @override
     def describe(self, name: str) -> ModelCard:
-        return ModelCard(
-            name=name, task=self.model.task, views=["mode"], part=None, examples=examples(self.model)
-        )
+        return ModelCard(name=name, task=self.model.task, views=["mode"], examples=examples(self.model))
 
     @override
     def predict(self, sentence: Sentence, request: PredictRequest, deadline: Deadline) -> TextResult:
         (predicted,) = self.model.predict([sentence])
         deadline.check()
         structures = [
-            Structure(parts=[], picture=svg.draw(picture))
+            Structure(parts=[], pictures=[svg.draw(picture)])
             for picture in (self.model.diagrams([sentence]) if request.pictures else [])
         ]
         return TextResult(words=sentence.forms, structures=structures, output=str(predicted))
 
 
 class ServedDistribution(ServedModel):
-    """A served model with a distribution over structures.
+    """A served model with distributions over structures: one, or in a pipeline one for each component.
 
     Args:
         name: The name of the model.
-        structures: The model, and the conversion of its structures to messages.
+        model: The model, ready to predict.
+        structures: The structures of each component, by its name; of a model of a single task, by its task.
         words: Maximum number of words of a text.
     """
 
-    def __init__(self, name: str, structures: Structures[Any, Any], words: int) -> None:
+    def __init__(self, name: str, model: Model, structures: Mapping[str, AnyStructures], words: int) -> None:
         self.structures = structures
-        super().__init__(name, structures.model, words)
+        super().__init__(name, model, words)
 
     @override
     def describe(self, name: str) -> ModelCard:
-        views = [view for view in get_args(View) if view != "marginals" or self.structures.has_marginals]
+        each = self.structures.values()
+        all_views: Sequence[View] = get_args(View) if len(each) == 1 else ("mode", "marginals")
         return ModelCard(
             name=name,
             task=self.model.task,
-            views=views,
-            part=self.structures.kind,
+            views=[view for view in all_views if view != "marginals" or all(one.has_marginals for one in each)],
+            parts={one.kind: list(one.labels) for one in each if one.kind},
+            file=next(iter(each)).file if len(each) == 1 else "layers.conllu",
             examples=examples(self.model),
         )
 
     @override
     def predict(self, sentence: Sentence, request: PredictRequest, deadline: Deadline) -> TextResult:
-        model = self.structures.model
+        model = cast("SentenceModel", self.model)
         model.require_usable(sentence)
+        self._require_kinds([*request.required, *request.forbidden])
+        layers: list[list[Layer]] = []
+        alternatives: list[AnnotatedPart] = []
         with model.predicting():
-            batch = model.collate([sentence], with_targets=False).to(model.device)
-            distribution = self._conditioned(model.distribution_of(batch), request)
-            try:
-                seen = VIEWS[request.view](distribution, request, deadline)
-            except InfeasibleError:
-                raise RequestError(
-                    "no structure has all required parts and none of the forbidden ones; remove some of them"
-                    if request.required or request.forbidden
-                    else "the model permits no structure of this text; give another text"
-                ) from None
-            deadline.check()
-            log_probs = distribution.log_prob(seen.events.unsqueeze(1)).flatten()
-            probabilities = log_probs.double().exp().tolist()
-            marginals = distribution.marginals[0].clamp(0, 1) if request.view == "marginals" else None
-            structures, drawn = [], []
-            pictures = self.structures.pictures(batch, seen.events, marginals)
-            for number, (event, picture) in enumerate(zip(seen.events, pictures, strict=True)):
-                deadline.check()
-                drawn.append(picture)
-                parts = self._parts(event, self.structures.relations(picture), marginals)
-                structures.append(
-                    Structure(
-                        parts=parts,
-                        probability=probabilities[number],
-                        weight=seen.weights[number] if seen.weights else None,
-                        picture=svg.draw(picture) if request.pictures else None,
-                        conllu=self._conllu(sentence, parts) if request.conllu else None,
-                    )
-                )
-        required = [AnnotatedPart(part=part) for part in request.required]
-        overlay = _overlaid(drawn, seen.weights or probabilities) if request.pictures else None
+            for structures, batch in self._batches(model.collate([sentence], with_targets=False).to(model.device)):
+                distribution = structures.distribution(batch, request)
+                layers.append(list(layers_of(structures, distribution, batch, request, deadline)))
+                if request.view == "marginals":
+                    alternatives += alternatives_of(structures, distribution.marginals[0].clamp(0, 1))
+        rows = list(zip(*layers, strict=True))
         return TextResult(
             words=sentence.forms,
-            structures=structures,
-            alternatives=self._alternatives(marginals),
-            overlay=overlay,
-            partial=self._conllu(sentence, required) if request.conllu else None,
+            structures=[self._structure(sentence, row, request) for row in rows],
+            alternatives=alternatives,
+            overlay=overlaid(layers[0]) if request.pictures and len(layers) == 1 else None,
+            partial=self._partial(sentence, request) if request.annotation else None,
         )
 
-    def _conllu(self, sentence: Sentence, parts: Sequence[AnnotatedPart]) -> str | None:
-        annotated = self.structures.annotated(sentence, parts)
-        return None if annotated is None else str(annotated)
+    def _batches(self, batch: Batch) -> list[tuple[AnyStructures, Batch]]:
+        """Return the batch for each component."""
+        batches = self.model.batches(batch) if isinstance(self.model, Pipeline) else {self.model.task: batch}
+        return [(structures, batches[name]) for name, structures in self.structures.items()]
 
-    def _conditioned(
-        self, distribution: StructuredDistribution, request: PredictRequest
-    ) -> StructuredDistribution:
-        shape = distribution.scores[0].shape[1:]
-        required, forbidden = (
-            self.structures.mask(parts, shape) for parts in (request.required, request.forbidden)
+    def _require_kinds(self, parts: Sequence[Part]) -> None:
+        """Check that the model has parts of these kinds."""
+        for part in parts:
+            if kind_of(part) not in self.card.parts:
+                fields = " or ".join(FIELDS[kind] for kind in self.card.parts)
+                raise PartError(f"{shown(part)}: the parts of this model have {fields}")
+
+    def _structure(self, sentence: Sentence, layers: Sequence[Layer], request: PredictRequest) -> Structure:
+        annotation = None
+        if request.annotation:
+            prediction = JointPrediction({str(place): each.prediction for place, each in enumerate(layers)})
+            annotation = str(prediction.annotate(self._savable(sentence)))
+        return Structure(
+            parts=[part for layer in layers for part in layer.parts],
+            probability=math.prod(layer.probability for layer in layers),
+            weight=layers[0].weight,
+            pictures=[svg.draw(each) for each in pictures_of(layers)] if request.pictures else [],
+            annotation=annotation,
         )
-        return reshaped(distribution, required, forbidden, request.temperature)
 
-    def _parts(
-        self, event: Tensor, relations: Sequence[str], marginals: Tensor | None
-    ) -> list[AnnotatedPart]:
-        used = self.structures.used(event)
-        names: Sequence[str | None] = relations or [None] * len(used)
-        return [
-            AnnotatedPart(
-                part=part, relation=name, probability=None if marginals is None else marginals[index].item()
-            )
-            for index, name in zip(used, names, strict=True)
-            if (part := self.structures.part(index)) is not None
-        ]
+    def _savable(self, sentence: Sentence) -> Sentence:
+        for structures in self.structures.values():
+            sentence = structures.savable(sentence)
+        return sentence
 
-    def _alternatives(self, marginals: Tensor | None) -> list[AnnotatedPart]:
-        if marginals is None:
-            return []
-        likely = marginals >= LEAST
-        alternatives = (
-            (self.structures.part(tuple(index)), probability)
-            for index, probability in zip(likely.nonzero().tolist(), marginals[likely].tolist(), strict=True)
-        )
-        return [
-            AnnotatedPart(part=part, probability=probability)
-            for part, probability in alternatives
-            if part is not None
-        ]
+    def _partial(self, sentence: Sentence, request: PredictRequest) -> str | None:
+        """Return the sentence with only the required and forbidden parts; None if the model has no such parts."""
+        if not self.card.parts:
+            return None
+        forbidden = [part_of(part.model_dump(exclude_none=True), len(sentence)) for part in request.forbidden]
+        sentence = self._savable(sentence).forbidding(forbidden)
+        for structures in self.structures.values():
+            sentence = structures.partial(sentence, structures.chosen(request.required))
+        return str(sentence)
 
 
-def _overlaid(pictures: Sequence[Diagram | BracketDiagram], weights: Sequence[float]) -> str | None:
-    """Draw several structures in one picture as SVG; None if there is only one structure."""
-    return svg.overlaid(WeightedStructures(pictures, [min(weight, 1.0) for weight in weights]))
+FIELDS: Mapping[Kind, str] = {
+    "tag": "word and tag",
+    "arc": "word and head",
+    "span": "start, end and label",
+}
+"""The fields of parts, for messages."""
 
 
 def examples(model: Model) -> list[str]:
@@ -234,15 +227,15 @@ def serve(name: str, model: Model, words: int) -> ServedModel:
     """
     if isinstance(model, EncodedModel):
         _cache_last(model.encoder)
-    structures = _structures(model)
-    return (
-        ServedPrediction(name, model, words)
-        if structures is None
-        else ServedDistribution(name, structures, words)
-    )
+    components = cast("Mapping[str, Model]", model.parts) if isinstance(model, Pipeline) else {model.task: model}
+    structures = {name: _structures(component) for name, component in components.items()}
+    known = {name: each for name, each in structures.items() if each is not None}
+    if len(known) < len(structures):
+        return ServedPrediction(name, model, words)
+    return ServedDistribution(name, model, known, words)
 
 
-def _structures(model: Model) -> Structures[Any, Any] | None:
+def _structures(model: Model) -> AnyStructures | None:
     if isinstance(model, Tagger):
         return Tags(model)
     if isinstance(model, Parser):

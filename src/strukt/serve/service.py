@@ -11,6 +11,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.kernels import dispatch
 from strukt.serve import files
+from strukt.serve.layers import RequestError
 from strukt.serve.limits import Limits
 from strukt.serve.messages import (
     AnnotateRequest,
@@ -20,7 +21,7 @@ from strukt.serve.messages import (
     PredictResponse,
     TextResult,
 )
-from strukt.serve.served_model import RequestError, ServedModel, serve
+from strukt.serve.served_model import ServedModel, serve
 from strukt.serve.workers import Deadline, LateError, OverloadError, Result, Workers
 from strukt.tasks.common.model import Model
 

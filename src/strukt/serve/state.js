@@ -1,10 +1,10 @@
 // The settings, which are stored in the address after "#", and the models.
 
+import { kindOf, part } from "./parts.js";
+
 const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1", alone: "0", beside: "" };
 // The text if the address has none: the first example of the model, if there is one.
 const firstText = () => card()?.examples?.[0] ?? DEFAULTS.text;
-
-const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "end", "label"] };
 
 // `beside` is the name of the model to compare with, or empty.
 // `alone` is the number of the single structure that is shown, from 1; 0 shows all structures in one picture.
@@ -12,6 +12,7 @@ const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "e
 export const state = { ...DEFAULTS, model: "", conditions: new Map() };
 export const models = [];
 export const card = () => models.find((model) => model.name === state.model) ?? models[0];
+export const kinds = () => Object.keys(card()?.parts ?? {});  // the kinds of parts that the model has
 export const degrees = () => Math.min(Math.max(10 ** Number(state.temperature) || 1, 0.1), 10);
 
 let react = () => {};
@@ -27,17 +28,6 @@ export const hasSeveral = () => !["mode", "marginals"].includes(state.view);
 export function change(values, wait = 0) {
   Object.assign(state, values);
   react(wait);
-}
-
-// The key of a part joins its fields; it identifies the part in the address and on the page.
-
-export const key = (part) => Object.values(part).join(".");
-
-export function part(kind, text) {
-  const fields = FIELDS[kind], pieces = text.split(".");
-  const values = [...pieces.slice(0, fields.length - 1), pieces.slice(fields.length - 1).join(".")];
-  return Object.fromEntries(fields.map((field, place) =>
-    [field, field === "tag" || field === "label" ? values[place] : Number(values[place])]));
 }
 
 // The address.
@@ -59,7 +49,7 @@ export function recall() {
   for (const [field, usual] of Object.entries(DEFAULTS)) state[field] = address.get(field) ?? usual;
   if (!models.some(({ name }) => name === state.beside)) state.beside = "";
   if (!address.has("text")) state.text = firstText();
-  const kind = card()?.part, is = (text) => kind && key(part(kind, text)) === text;
+  const is = (text) => part(text) && kinds().includes(kindOf(part(text)));
   state.conditions = new Map(["required", "forbidden"].flatMap((condition) =>
     address.getAll(condition).filter(is).map((text) => [text, condition])));
 }

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from typing_extensions import override
+
 from strukt.data import entities
 from strukt.data.conllu import reader
 from strukt.data.conllu.mention_brackets import (
@@ -90,6 +92,17 @@ class Sentence(entities.Sentence):
             DataError: If such a comment describes no part of a structure of the sentence.
         """
         return self.plain.forbidden
+
+    @override
+    def forbidding(self, parts: Sequence[Part]) -> Sentence:
+        return Sentence(self.plain.forbidding(parts), self.fields, self.is_first, self._entities)
+
+    @override
+    def as_partial(self) -> Sentence:
+        if self.is_partial:
+            return self
+        marked = self.plain.with_comments(["# entities = partial"])
+        return Sentence(marked, self.fields, self.is_first, self._entities)
 
     def line_of(self, position: int) -> int:
         """Return the line number of a word."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from typing_extensions import override
+
 from strukt.data import sentence
 from strukt.data.conllu import constituency
 from strukt.data.conllu.rules import COLUMNS, Word, parse, with_columns
@@ -91,6 +93,25 @@ class Sentence(sentence.Sentence):
             DataError: If such a comment describes no part of a structure of the sentence.
         """
         return forbidden_in(self.block, len(self.words))
+
+    @override
+    def forbidding(self, parts: Sequence[Part]) -> Sentence:
+        return self.with_comments([part.comment() for part in parts])
+
+    def with_comments(self, comments: Sequence[str]) -> Sentence:
+        """Return a copy with further comments after the present ones.
+
+        Raises:
+            ValueError: If a comment is not a single line that begins with `#`.
+
+        Examples:
+            >>> from_forms(["Stop"], ["# text = Stop"]).with_comments(["# source = a sign"]).comments
+            ['# text = Stop', '# source = a sign']
+        """
+        _require_comments(comments)
+        place = sum(text.startswith("#") for text in self.block.lines)
+        lines = [*self.block.lines[:place], *comments, *self.block.lines[place:]]
+        return _sentence(replace(self.block, lines=lines))
 
     @property
     def comments(self) -> list[str]:
@@ -211,11 +232,15 @@ def from_forms(
     """
     if not forms:
         raise ValueError("forms: got no word; a sentence has at least one")
-    if any(not comment.startswith("#") or "\n" in comment for comment in comments):
-        raise ValueError("comments: got one that is not a single line beginning with '#'")
+    _require_comments(comments)
     texts = enumerate(cells("forms", forms, len(forms)), 1)
     rows = [f"{position}\t{form}" + "\t_" * 8 for position, form in texts]
     return _sentence(Block([*comments, *rows], "", path, line))
+
+
+def _require_comments(comments: Sequence[str]) -> None:
+    if any(not comment.startswith("#") or "\n" in comment for comment in comments):
+        raise ValueError("comments: got one that is not a single line beginning with '#'")
 
 
 def block_without_space(block: Block, report: Report) -> Block:

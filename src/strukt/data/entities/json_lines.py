@@ -10,6 +10,8 @@ from dataclasses import replace
 from reprlib import repr as shortened
 from typing import Any, ClassVar, NoReturn
 
+from typing_extensions import override
+
 from strukt.data.entities import mentions
 from strukt.data.entities.json_text import around, repeated_key
 from strukt.data.entities.mentions import Entity, check_entities, ordered
@@ -84,6 +86,22 @@ class Sentence(LineSentence, mentions.Sentence):
     def forbidden(self) -> list[Part]:
         """The spans under the key `forbidden`."""
         return list(self._forbidden)
+
+    @override
+    def forbidding(self, parts: Sequence[Part]) -> Sentence:
+        if any(part.kind != "span" for part in parts):
+            raise ValueError("parts: JSON lines can forbid spans only; give CoNLL-U")
+        spans = [part.as_json() for part in [*self._forbidden, *parts]]
+        return self._with("forbidden", spans) if parts else self
+
+    @override
+    def as_partial(self) -> Sentence:
+        return self._with("partial", True)
+
+    def _with(self, key: str, value: object) -> Sentence:
+        """Return a copy with another value of a key, which is added at the end if it is missing."""
+        text = json.dumps(value, ensure_ascii=False).join(around(self.block.lines[0], key))
+        return _sentence(self.block_with(text))
 
     def line_of(self, position: int) -> int:  # noqa: ARG002
         """Return the line number of the sentence, which all its words share."""

@@ -46,6 +46,14 @@ class Sentence(sentence.Sentence):
         """True if the file says that the sentence may have further entities, which are not annotated."""
         return False
 
+    def as_partial(self) -> Sentence:
+        """Return a copy that says that the sentence may have further entities.
+
+        Raises:
+            ValueError: If the format cannot say so.
+        """
+        raise ValueError("this format cannot say that entities are partly annotated; give CoNLL-U or JSON lines")
+
     @abstractmethod
     def line_of(self, position: int) -> int:
         """Return the line number of a word in the file; words are counted from 0."""

@@ -109,12 +109,39 @@ class ConstituencyParser(SpanModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TreePrediction]:
         """Return the best tree of each sentence, with the best tag of each word."""
         words = self.words(batch.inputs, batch.lengths)
-        tags = self.tag_scores(words).argmax(-1).tolist()
-        spans_of_sentences = self.layer.best_spans(words, batch.lengths, probabilities)
+        spans = self.layer.best_spans(words, batch.lengths, probabilities)
+        return self._trees_of(batch, words, spans)
+
+    @override
+    def predictions_of(
+        self, batch: Batch, spans: Iterable[Sequence[PredictedSpan]]
+    ) -> list[TreePrediction]:
+        return self._trees_of(batch, self.words(batch.inputs, batch.lengths), spans)
+
+    def _trees_of(
+        self, batch: Batch, words: Tensor, spans: Iterable[Sequence[PredictedSpan]]
+    ) -> list[TreePrediction]:
+        tags, symbols = self.tag_scores(words).argmax(-1).tolist(), self.vocabularies["tags"].symbols
         return [
-            self._prediction(sentence.forms, [self.vocabularies["tags"].symbols[tag] for tag in row], spans)
-            for sentence, row, spans in zip(batch.sentences, tags, spans_of_sentences, strict=True)
+            self._prediction(sentence.forms, [symbols[tag] for tag in row], of_sentence)
+            for sentence, row, of_sentence in zip(batch.sentences, tags, spans, strict=True)
         ]
+
+    @override
+    def savable(self, sentence: Sentence) -> conllu.Sentence:
+        return conllu.from_forms(sentence.forms, [f"# text = {' '.join(sentence.forms)}"])
+
+    @override
+    def partly_annotated(self, sentence: Sentence, spans: Sequence[tuple[int, int, str]]) -> Sentence:
+        forms = sentence.forms
+        known = [
+            Constituent(start, end, label)
+            for start, end, chain in sorted(spans, key=lambda span: (span[0], -span[1]))
+            for label in chain.split(" ")
+        ]
+        tags = [UNANNOTATED] * len(forms)
+        tree = Tree.build(forms, tags, [Constituent(0, len(forms), UNANNOTATED), *known])
+        return sentence.annotated(tree=tree)
 
     def tag_scores(self, words: Tensor) -> Tensor:
         """Return the scores of tags, `(batch, n, tags)`, from the vectors of words."""

@@ -177,7 +177,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
         """Return the distribution over trees with one root."""
-        return self._trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
+        return self.trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return scores of arcs, `(batch, n, n + 1)`, and vectors for `label_scores`, `(batch, n + 1, size)`."""
@@ -200,7 +200,7 @@ class Parser(DependencyScores, StructurePredictor):
         percentage of sentences with a single tree.
         """
         arcs, vectors = self.scores(batch.inputs, batch.lengths)
-        trees = self._trees(arcs, batch.lengths)
+        trees = self.trees(arcs, batch.lengths)
         few = trees.sparsemap(SEARCHES_IN_PREDICTION) if self.few else None
         marginals = (few or trees).marginals if probabilities else None
         predictions = self._predictions_of(vectors, trees.mode, batch.lengths, marginals)
@@ -286,7 +286,7 @@ class Parser(DependencyScores, StructurePredictor):
         if self.config.criterion == "head":
             candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
             return cross_entropies(arcs.masked_fill(~candidates, -torch.inf), heads)
-        trees = self._trees(arcs, lengths)
+        trees = self.trees(arcs, lengths)
         return fenchel_young_loss(trees, heads, *LOSSES[self.config.criterion], max_iterations=SEARCHES)
 
     def _losses_of_sets(self, vectors: Tensor, batch: Batch) -> Tensor:
@@ -300,7 +300,7 @@ class Parser(DependencyScores, StructurePredictor):
         if self.config.criterion == "head":
             outside = ~mask_of(batch.lengths + 1, arcs.shape[-1]).unsqueeze(1)
             return cross_entropies_of_sets(*(each.masked_fill(outside, -torch.inf) for each in (arcs, agreeing)))
-        return losses_of_sets(self._trees(arcs, batch.lengths), self._trees(agreeing, batch.lengths))
+        return losses_of_sets(self.trees(arcs, batch.lengths), self.trees(agreeing, batch.lengths))
 
     def label_weights(self, vectors: Tensor, denied: Tensor) -> Tensor:
         """Return the log-probability that each arc has one of its permitted labels; 0 if it may have any.
@@ -332,14 +332,15 @@ class Parser(DependencyScores, StructurePredictor):
         words = batch.inputs["words"][batch.inputs["form"]]
         both = arcs + autoencoder(words)
         of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
-        of_all = self._trees(both, batch.lengths).log_partition
+        of_all = self.trees(both, batch.lengths).log_partition
         chosen = torch.where(heads[:, 0] >= 0, of_tree, of_all)
-        return chosen - self._trees(arcs, batch.lengths).log_partition
+        return chosen - self.trees(arcs, batch.lengths).log_partition
 
     def require_usable(self, sentence: Sentence) -> None:
         _conllu(sentence)
 
-    def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
+    def trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
+        """Return the distribution over trees with one root, from scores of arcs, ``(batch, n, n + 1)``."""
         return TREES[self.config.trees](arcs, lengths)
 
 

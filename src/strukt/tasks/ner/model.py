@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import torch
@@ -25,7 +25,7 @@ from strukt.tasks.common.partial_annotation import with_annotation
 from strukt.tasks.common.spans.label_spans import CRITERIA
 from strukt.tasks.common.spans.layer import SpanLayer
 from strukt.tasks.common.spans.model import SpanModel
-from strukt.tasks.common.spans.prediction import bracket
+from strukt.tasks.common.spans.prediction import PredictedSpan, bracket
 from strukt.tasks.common.symbols import TYPES, Forms
 from strukt.tasks.ner.config import Config
 from strukt.tasks.ner.prediction import EntityPrediction
@@ -104,18 +104,28 @@ class EntityModel(SpanModel):
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntityPrediction]:
         """Return the entities in the best structure of each sentence."""
-        predictions = []
         words = self.words(batch.inputs, batch.lengths)
-        for spans in self.layer.best_spans(words, batch.lengths, probabilities):
-            brackets = [
-                bracket(span, label)
-                for span in spans
-                if span.label != EMPTY
-                for label in span.label.split(JOINT)
-            ]
-            shares = self.layer.shares(spans)
-            predictions.append(EntityPrediction(brackets, self.layer.bits, self.layer.codes, shares))
-        return predictions
+        return self.predictions_of(batch, self.layer.best_spans(words, batch.lengths, probabilities))
+
+    @override
+    def predictions_of(
+        self, batch: Batch, spans: Iterable[Sequence[PredictedSpan]]
+    ) -> list[EntityPrediction]:
+        return [self._prediction(each) for each in spans]
+
+    def _prediction(self, spans: Sequence[PredictedSpan]) -> EntityPrediction:
+        brackets = [
+            bracket(span, label)
+            for span in spans
+            if span.label != EMPTY
+            for label in span.label.split(JOINT)
+        ]
+        return EntityPrediction(brackets, self.layer.bits, self.layer.codes, self.layer.shares(spans))
+
+    @override
+    def partly_annotated(self, sentence: Sentence, spans: Sequence[tuple[int, int, str]]) -> Sentence:
+        known = [Entity(start, end, label) for start, end, joint in spans for label in joint.split(JOINT)]
+        return _annotated(sentence).as_partial().annotated(entities=known)
 
     @override
     def entropies(self, batch: Batch) -> Tensor:

@@ -18,10 +18,12 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.partial_annotation import forbidden_targets
+from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.label_spans import LabelSpans
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
 from strukt.tasks.common.spans.likelihood_codes import LikelihoodCodes
+from strukt.tasks.common.spans.prediction import PredictedSpan
 from strukt.tasks.common.spans.published_codes import PublishedCodes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.viz import HeatMap
@@ -77,6 +79,30 @@ class SpanModel(StructurePredictor):
     @abstractmethod
     def is_partial(sentence: Sentence) -> bool:
         """Return whether a sentence may have other labelled spans than the annotated ones."""
+
+    @abstractmethod
+    def predictions_of(
+        self, batch: Batch, spans: Iterable[Sequence[PredictedSpan]]
+    ) -> Sequence[Prediction]:
+        """Return predictions with given spans.
+
+        Args:
+            batch: The sentences.
+            spans: The spans of each sentence, outer before inner, left before right.
+        """
+
+    def savable(self, sentence: Sentence) -> Sentence:
+        """Return a sentence in a format that can also say what is forbidden; by default, as it is."""
+        return sentence
+
+    @abstractmethod
+    def partly_annotated(self, sentence: Sentence, spans: Sequence[tuple[int, int, str]]) -> Sentence:
+        """Return a sentence with these spans, which says that it may have others.
+
+        Args:
+            sentence: A sentence without spans, from `savable`.
+            spans: Start, end and joint label of each span.
+        """
 
     @property
     def selection(self) -> str:

@@ -1,0 +1,113 @@
+"""The trees of models of constituents and of nested entities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.constituents.binarisation import EMPTY
+from strukt.data.sentence import Sentence
+from strukt.serve.messages import Kind, PredictRequest, Span
+from strukt.serve.structures import Index, Picture, Structures, number_of
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.prediction import Prediction
+from strukt.tasks.common.spans.code_spans import CodeSpans
+from strukt.tasks.common.spans.layer import spans_of
+from strukt.tasks.common.spans.model import SpanModel
+from strukt.tasks.common.spans.prediction import PredictedSpan, bracket
+from strukt.viz import BracketDiagram
+
+
+class Spans(Structures[SpanModel, Span]):
+    """The trees of a model of constituents or nested entities, with a score for each label of each span."""
+
+    kind: ClassVar[Kind | None] = "span"
+
+    def __init__(self, model: SpanModel) -> None:
+        super().__init__(model)
+        self.file = {"constituency": "phrases.conllu", "ner": "entities.jsonl"}[model.task]
+
+    @property
+    @override
+    def labels(self) -> Sequence[str]:
+        return [label for label in self.model.vocabularies["labels"].symbols if label != EMPTY]
+
+    @override
+    def used(self, event: Tensor) -> list[Index]:
+        return list(spans_of(event))
+
+    @override
+    def part(self, index: Index) -> Span | None:
+        start, end, label = index
+        name = self.label(label)
+        return None if name == EMPTY else Span(start=start, end=end, label=name)
+
+    @override
+    def index(self, part: Span) -> Index:
+        number_of(part.label, self.labels)
+        return part.start, part.end, self.model.vocabularies["labels"].index(part.label)
+
+    @override
+    def prediction(self, batch: Batch, event: Tensor, request: PredictRequest) -> Prediction:
+        spans = [self._span(index, None) for index in self.used(event)]
+        (prediction,) = self.model.predictions_of(batch, [spans])
+        return prediction
+
+    @override
+    def picture(
+        self, prediction: Prediction, sentence: Sentence, event: Tensor, marginals: Tensor | None
+    ) -> Picture:
+        diagram = cast("BracketDiagram", prediction.diagram(sentence))
+        brackets = [
+            bracket(span, label)
+            for span in (self._span(index, marginals) for index in self.used(event))
+            for label in span.label.split(self.model.separator)
+            if label != EMPTY
+        ]
+        return replace(diagram, brackets=brackets)
+
+    def _span(self, index: Index, marginals: Tensor | None) -> PredictedSpan:
+        start, end, number = index
+        probability = None if marginals is None else marginals[index].item()
+        return PredictedSpan(start, end, self.label(number), probability, self.code(number))
+
+    @override
+    def savable(self, sentence: Sentence) -> Sentence:
+        return self.model.savable(sentence)
+
+    @override
+    def partial(self, sentence: Sentence, required: Sequence[Span]) -> Sentence:
+        spans = [(part.start, part.end, part.label) for part in required]
+        return self.model.partly_annotated(sentence, spans)
+
+    def label(self, number: int) -> str:
+        """Return the label of a number in an event."""
+        return self.model.vocabularies["labels"].symbols[number]
+
+    def code(self, number: int) -> int | None:  # noqa: ARG002
+        """Return the code of a number in an event; None if the model has no codes."""
+        return None
+
+
+class Codes(Spans):
+    """The trees of a model with binary codes in place of labels; its scores are those of single bits."""
+
+    kind = None
+    has_marginals = False
+
+    @property
+    @override
+    def labels(self) -> Sequence[str]:
+        return ()
+
+    @override
+    def label(self, number: int) -> str:
+        return cast("CodeSpans", self.model.layer).label(number)
+
+    @override
+    def code(self, number: int) -> int:
+        return number
