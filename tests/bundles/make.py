@@ -1,19 +1,25 @@
-"""Save a small model of every task, with what it predicts, for tests of all later versions to load.
+"""Save small models, with what they predict, for tests of all later versions to load.
+
+There is one of every task, one of them exported to ONNX as well, and one of each kind in `OBJECTS`.
 
 Run it once for each release, ``python -m tests.bundles.make``, and commit the folder that it makes.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
+from tests.bundles.objects import OBJECTS
 from tests.tasks.learning import learned
 from tests.tiny_models import ENCODED, OTHERS
 
 import strukt
 from strukt.cli.main import main
+from strukt.onnx.export import export
 from strukt.train import saved_model
 
 FORMATS = {
@@ -37,6 +43,9 @@ FORMATS = {
 }
 """The models, and the formats of what they annotate."""
 
+EXPORTED = "tag"
+"""The model that is exported, too."""
+
 SENTENCES = 6
 
 
@@ -52,6 +61,18 @@ def make(folder: Path) -> None:
         (place / f"input.{form}").write_text("".join(texts), encoding="utf-8")
         if status := predict(place, place / "output"):
             sys.exit(status)
+    make_exported(folder / EXPORTED, folder / f"exported-{EXPORTED}")
+    for name, each in OBJECTS.items():
+        each.save(folder / name)
+        answers = json.dumps(each.answers(folder / name), indent=1)
+        (folder / f"{name}.json").write_text(answers + "\n", encoding="utf-8")
+
+
+def make_exported(place: Path, exported: Path) -> None:
+    """Export the model of a folder, with the same input and output."""
+    export(saved_model.load(place / "model"), exported / "model", environment={"strukt": strukt.__version__})
+    for path in place.glob("*put*"):
+        shutil.copy(path, exported)
 
 
 def predict(place: Path, output: Path) -> int:
