@@ -5,6 +5,9 @@ from urllib.parse import quote
 
 from tests.serve.models import TEXT
 
+PLAYWRIGHT = 'needs playwright: pip install -e ".[dev]"'
+"""Why tests in a browser are skipped."""
+
 
 def ask(client, **question):
     return client.post("/predict", json={"texts": [TEXT], "model": "parser", **question})

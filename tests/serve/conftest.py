@@ -7,6 +7,7 @@ import time
 import pytest
 from fastapi.testclient import TestClient
 from tests.serve import models
+from tests.serve.asking import PLAYWRIGHT
 from tests.serve.server import running
 
 from strukt.serve.app import create_app
@@ -42,7 +43,7 @@ def address():
 @pytest.fixture(scope="module")
 def browser():
     """Chromium; of a module, because the loop of playwright is that of the thread while it lasts."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:

@@ -5,6 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 from tests.serve import models
+from tests.serve.asking import PLAYWRIGHT
 from tests.serve.conftest import wait_until_ready
 from tests.serve.models import TEXT
 
@@ -35,8 +36,9 @@ def test_pairs_are_two_lines_as_questions_have_them(monkeypatch):
     assert examples(model) == serve("tagger", model, 50).card.examples == ["a cat\nan animal"]
 
 
+@pytest.mark.slow
 def test_the_page_shows_them_as_buttons_and_reads_the_first(opened_at):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
     expect = sync_api.expect
     page = opened_at({"tagger": models.tagger(), "parser": models.parser()}, "")
     expect(page.get_by_label("Sentence")).to_have_value(EXAMPLES[0][0])
@@ -53,6 +55,7 @@ def test_the_page_shows_them_as_buttons_and_reads_the_first(opened_at):
     assert re.search("model=parser", page.url)
 
 
+@pytest.mark.slow
 def test_on_a_phone_they_take_one_line_that_can_be_moved(opened_at, monkeypatch):
     monkeypatch.setattr(models.tagger(), "examples", [*EXAMPLES, ("a bird sees the old cat",)])
     page = opened_at({"tagger": models.tagger()}, "text=a+dog")

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import tiny_corpora
 from tests.serve import models
-from tests.serve.asking import ask, at, refused
+from tests.serve.asking import PLAYWRIGHT, ask, at, refused
 from tests.serve.conftest import wait_until_ready
 
 from strukt.data import brackets, conllu, corpus
@@ -169,7 +169,7 @@ def test_every_file_is_annotated_or_refused_in_one_line(client, name, text, mode
 @pytest.fixture
 def told(opened):
     """Chooses a file on the page; what the page tells of it."""
-    pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
     page = opened(at(model="parser"))
     page.locator("#panel .form").first.wait_for()  # the page listens by then
 
@@ -181,6 +181,7 @@ def told(opened):
     return choose
 
 
+@pytest.mark.slow
 def test_a_file_is_chosen_and_downloaded(told):
     found = told("news.txt", b"the old cat sees a dog\nthey sing\n")
     assert found.inner_text() == "2 sentences, 8 words. Download news.annotated.conllu"
@@ -192,6 +193,7 @@ def test_a_file_is_chosen_and_downloaded(told):
     assert all(map(conllu.require_tree, sentences))
 
 
+@pytest.mark.slow
 def test_the_page_tells_the_line_at_fault(told):
     found = told("news.conllu", b"1\tdog\t_\n\n")
     assert found.inner_text().startswith("news.conllu:1: expected 10 columns, found 3")
@@ -200,6 +202,7 @@ def test_the_page_tells_the_line_at_fault(told):
     assert told("news.txt", b"they sing\n").get_attribute("class") == "told"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_is_sent_to_the_command_line(told):
     found = told("news.txt", b"they sing\n" * 900_000)
     assert (

@@ -7,17 +7,14 @@ import pytest
 import torch
 from tests import tiny_corpora
 from tests.serve import models
-from tests.serve.asking import ask, at
+from tests.serve.asking import PLAYWRIGHT, ask, at
 from tests.serve.models import TEXT
 
 from strukt.data import conllu
 from strukt.data.conllu import entity_notes
 from strukt.data.entities import json_lines
 from strukt.data.parts import Part
-from strukt.serve.messages import PredictRequest
 from strukt.serve.sentences import sentence_of
-from strukt.serve.served_model import serve
-from strukt.serve.workers import Deadline
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.ner.model import EntityModel
@@ -158,22 +155,12 @@ def test_all_layers_of_a_pipeline_are_one_annotation_to_train_on(client):
     assert complete == whole
 
 
-def test_codes_have_no_parts_and_nothing_is_written_unasked():
-    asked = PredictRequest(texts=[TEXT], annotation=True)
-    for model in (serve("codes", models.constituency("bits"), 50), serve("flat", models.ner("flat"), 50)):
-        (sentence,) = model.sentences(asked)
-        assert model.predict(sentence, asked, Deadline()).partial is None
-    model = serve("parser", models.parser(), 50)
-    result = model.predict(sentence_of(model.model, TEXT, 50), PredictRequest(texts=[TEXT]), Deadline())
-    assert (result.partial, result.structures[0].annotation) == (None, None)
-
-
 # On the page.
 
 
 @pytest.fixture
 def page_at(opened):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
 
     def open_page(**fields):
         page = opened(at(**fields))
@@ -190,12 +177,36 @@ def require(page, shape):
     page.locator("#keep-conditions:enabled").wait_for()
 
 
-def saved(page):
+def saved(page, read=conllu.read):
     with page.expect_download() as download:
         page.get_by_role("button", name=re.compile("^Download")).click()
-    return download.value.suggested_filename, list(conllu.read(str(download.value.path())))
+    return download.value.suggested_filename, list(read(str(download.value.path())))
 
 
+def test_all_layers_of_a_pipeline_are_corrected_and_are_one_file_to_train_on(page_at):
+    page = page_at(model="pipeline")
+    page.locator("#panel .tag").nth(1).click()
+    page.get_by_label("Label of old").select_option("NN")
+    trees, entities = (page.locator("#panel svg").nth(number).locator(".form") for number in range(2))
+    for word in (trees.nth(1), trees.nth(0), entities.nth(1), entities.nth(2)):
+        word.click()
+    page.get_by_label("Label of old cat").select_option("animal")
+    page.locator("#conditions .required").nth(2).wait_for()
+    page.locator("#keep-conditions:enabled").wait_for()
+    page.get_by_role("button", name="Keep conditions only").click()
+    name, [partial] = saved(page, entity_notes.read)
+    assert name == "layers.conllu"
+    assert (partial.column("xpos")[1], partial.column("head")[1]) == ("NN", "1")
+    assert partial.entities == [(1, 3, "animal")]
+    page.get_by_role("button", name="Keep this structure").click()
+    _, [whole] = saved(page, entity_notes.read)
+    assert (whole.column("xpos")[1], whole.column("head")[1]) == ("NN", "1")
+    assert (1, 3, "animal") in whole.entities
+    config = tiny_corpora.pipeline_config(entities="nested", partial=True)
+    assert Pipeline.trainable(config, [whole, partial]) == [whole, partial]
+
+
+@pytest.mark.slow
 def test_a_corrected_tree_is_kept_and_saved(page_at):
     page = page_at(model="parser", view="marginals")
     best = page.locator('#panel [data-word="3"]').get_attribute("data-head")
@@ -212,6 +223,7 @@ def test_a_corrected_tree_is_kept_and_saved(page_at):
     conllu.require_tree(whole)
 
 
+@pytest.mark.slow
 def test_several_sentences_are_one_file_for_each_kind(page_at):
     page = page_at(model="tagger")
     for text in (TEXT, "a dog eats"):
@@ -230,6 +242,7 @@ def test_several_sentences_are_one_file_for_each_kind(page_at):
     assert page.locator("#save").is_hidden()
 
 
+@pytest.mark.slow
 def test_the_structure_that_is_shown_alone_is_kept(page_at):
     page = page_at(model="parser", view="kbest", alone="2")
     page.get_by_role("button", name="Keep this structure").click()
@@ -238,6 +251,7 @@ def test_the_structure_that_is_shown_alone_is_kept(page_at):
     assert kept.heads == topk.events[0, 1].tolist()
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_that_was_not_answered(page_at):
     page = page_at(model="parser")
     assert page.locator("#keep-conditions").is_disabled()
@@ -247,6 +261,7 @@ def test_nothing_is_kept_that_was_not_answered(page_at):
     assert page.locator("#keep-conditions").is_disabled()
 
 
+@pytest.mark.slow
 def test_the_page_asks_before_what_is_kept_is_lost(page_at):
     page, asked = page_at(model="parser"), []
 

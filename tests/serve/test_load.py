@@ -50,13 +50,6 @@ def hammer(address, seconds, each_second=lambda: None):
     return sum(counts), wrong
 
 
-def test_eight_clients_for_some_seconds():
-    with running(models.several(), Limits(threads=3)) as address:
-        count, wrong = hammer(address, 3)
-    assert wrong == []
-    assert count >= CLIENTS
-
-
 def test_the_longest_questions_leave_time_for_others():
     with running(models.several(), Limits(threads=2)) as address:
         expected, answers = ask(address, **LONGEST), []

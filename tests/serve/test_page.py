@@ -4,12 +4,14 @@ import re
 
 import pytest
 from tests.serve import models
-from tests.serve.asking import at
+from tests.serve.asking import PLAYWRIGHT, at
 from tests.serve.models import TEXT
 from tests.serve.server import running
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
 expect = sync_api.expect
+
+pytestmark = pytest.mark.slow
 
 
 def arc(page, word):

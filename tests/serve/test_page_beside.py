@@ -2,11 +2,13 @@
 
 import pytest
 from tests.serve import models
-from tests.serve.asking import at
+from tests.serve.asking import PLAYWRIGHT, at
 from tests.serve.models import TEXT
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
 expect = sync_api.expect
+
+pytestmark = pytest.mark.slow
 
 PARSERS = {"parser": models.parser, "projective": lambda: models.parser(trees="projective")}
 

@@ -3,10 +3,12 @@
 import re
 
 import pytest
-from tests.serve.asking import at
+from tests.serve.asking import PLAYWRIGHT, at
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
 expect = sync_api.expect
+
+pytestmark = pytest.mark.slow
 
 KBEST = {"model": "parser", "view": "kbest", "temperature": "0.5"}
 

@@ -4,19 +4,18 @@ import io
 import re
 
 import pytest
-from tests import tiny_corpora
 from tests.serve import models
-from tests.serve.asking import at
+from tests.serve.asking import PLAYWRIGHT, at
 from tests.serve.models import TEXT
 
 from strukt.data import conllu
-from strukt.data.conllu import entity_notes
 from strukt.data.entities import json_lines
 from strukt.data.parts import Part
-from strukt.tasks.pipeline.model import Pipeline
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
 expect = sync_api.expect
+
+pytestmark = pytest.mark.slow
 
 
 def opened_with(opened, **fields):
@@ -131,29 +130,6 @@ def test_a_constituent_is_added(opened):
     name, partial = kept(page, "Keep conditions only", conllu.read)
     assert name == "phrases.conllu"
     assert str(partial.tree) == "(_ (_ the) (NP (_ old) (_ cat)) (_ sees) (_ a) (_ dog))"
-
-
-def test_all_layers_of_a_pipeline_are_corrected_and_are_one_file_to_train_on(opened):
-    page = opened_with(opened, model="pipeline")
-    page.locator("#panel .tag").nth(1).click()
-    page.get_by_label("Label of old").select_option("NN")
-    for word in (1, 0):
-        words(page).nth(word).click()
-    for word in (1, 2):
-        words(page, 1).nth(word).click()
-    page.get_by_label("Label of old cat").select_option("animal")
-    expect(page.locator("#conditions .required")).to_have_count(3)
-    expect(page.locator("#panel .tag").nth(1)).to_have_text("NN")
-    expect(page.locator('#panel [data-word="2"]')).to_have_attribute("data-head", "1")
-    expect(page.locator("#keep-conditions")).to_be_enabled()
-    name, partial = kept(page, "Keep conditions only", entity_notes.read)
-    assert name == "layers.conllu"
-    assert (partial.column("xpos")[1], partial.column("head")[1]) == ("NN", "1")
-    assert partial.entities == [(1, 3, "animal")]
-    _, whole = kept(page, "Keep this structure", entity_notes.read)
-    assert (1, 3, "animal") in whole.entities
-    config = tiny_corpora.pipeline_config(entities="nested", partial=True)
-    assert Pipeline.trainable(config, [whole, partial]) == [whole, partial]
 
 
 def test_what_was_begun_is_forgotten_with_the_sentence(opened):

@@ -4,11 +4,13 @@ import io
 import re
 
 import pytest
-from tests.serve.asking import at
+from tests.serve.asking import PLAYWRIGHT, at
 
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install pillow")
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
 expect = sync_api.expect
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("view", ["mode", "marginals", "kbest"])

@@ -343,3 +343,13 @@ def test_the_encoder_reads_a_sentence_once(name):
     finally:
         hook.remove()
     assert len(read) == 1
+
+
+@pytest.mark.parametrize("name", ["codes", "flat"])
+def test_without_parts_there_is_no_partial_annotation(name):
+    assert answered(name, annotation=True).partial is None
+
+
+def test_nothing_is_written_unasked():
+    answer = answered("parser")
+    assert (answer.partial, answer.structures[0].annotation) == (None, None)
