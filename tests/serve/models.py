@@ -32,8 +32,9 @@ def constituency(criterion="likelihood"):
 
 
 @cache
-def ner(criterion="likelihood"):
-    return learned(EntityModel, tiny_corpora.ner_config(criterion=criterion), tiny_corpora.nested(12), 20)[0]
+def ner(criterion="likelihood", **options):
+    config = tiny_corpora.ner_config(criterion=criterion, **options)
+    return learned(EntityModel, config, tiny_corpora.nested(12), 20)[0]
 
 
 @cache
@@ -61,5 +62,6 @@ KINDS = {
     "codes": lambda: constituency("bits"),
     "ner": ner,
     "flat": lambda: ner("flat"),
+    "softmax": lambda: ner("flat", decoder="softmax"),
     "pipeline": pipeline,
 }

@@ -7,7 +7,9 @@ from functools import cache
 
 import pytest
 import torch
+from tests import tiny_corpora
 from tests.serve.models import KINDS, TEXT
+from tests.tasks.learning import learned
 
 from strukt.serve.layers import RequestError
 from strukt.serve.messages import Arc, PredictRequest, Span, Tag
@@ -16,6 +18,7 @@ from strukt.serve.served_model import serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
+from strukt.tasks.pipeline.model import Pipeline
 from strukt.viz.canvas.wording import two_digits
 from strukt.viz.pictures.overlay.picture import MOST
 from strukt.viz.structures import LEAST
@@ -69,7 +72,7 @@ def event_of(structure):
 def parts_of(name, event):
     """The parts of an event of the distribution, but for empty spans."""
     structures = structures_of(name)
-    found = (structures.part(index) for index in structures.used(event))
+    found = (structures.part(index) for index in structures.used(event, PredictRequest(texts=[TEXT])))
     return {tuple(part.model_dump(exclude_none=True).values()) for part in found if part is not None}
 
 
@@ -253,7 +256,7 @@ def test_parts_that_are_not_there_are_told(name, part, message):
         answered(name, required=[part])
 
 
-@pytest.mark.parametrize("name", ["codes", "flat"])
+@pytest.mark.parametrize("name", ["codes", "softmax"])
 def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(name):
     card = served(name).card
     assert card.parts == {}
@@ -265,8 +268,8 @@ def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(
 
 
 def test_a_model_without_a_distribution_over_its_parts_gives_its_prediction():
-    model = KINDS["flat"]()
-    answer = answered("flat", pictures=True)
+    model = KINDS["softmax"]()
+    answer = answered("softmax", pictures=True)
     (predicted,) = model.predict([sentence_of(model, TEXT, 50)])
     assert answer.output == str(predicted)
     assert answer.structures[0].pictures[0].startswith("<svg")
@@ -345,7 +348,7 @@ def test_the_encoder_reads_a_sentence_once(name):
     assert len(read) == 1
 
 
-@pytest.mark.parametrize("name", ["codes", "flat"])
+@pytest.mark.parametrize("name", ["codes", "softmax"])
 def test_without_parts_there_is_no_partial_annotation(name):
     assert answered(name, annotation=True).partial is None
 
@@ -353,3 +356,54 @@ def test_without_parts_there_is_no_partial_annotation(name):
 def test_nothing_is_written_unasked():
     answer = answered("parser")
     assert (answer.partial, answer.structures[0].annotation) == (None, None)
+
+
+def flat_spans_of(structure):
+    parts = [each.part for each in structure.parts if isinstance(each.part, Span)]
+    return {(part.start, part.end, part.label) for part in parts}
+
+
+def flat_spans(answer):
+    return [flat_spans_of(structure) for structure in answer.structures]
+
+
+@pytest.mark.parametrize("view", ["mode", "kbest", "samples", "sparsemap"])
+def test_flat_entities_are_required_and_forbidden(view):
+    text = "the mayor of Rome visits Ada ."
+    required, forbidden = Span(start=4, end=6, label="LOC"), Span(start=0, end=4, label="PER")
+    question = {"view": view, "k": 20, "temperature": 3.0}
+    free = flat_spans(answered("flat", text, **question))
+    assert (0, 4, "PER") in free[0]
+    assert not any((4, 6, "LOC") in each for each in free[:1])
+    answer = answered("flat", text, required=[required], forbidden=[forbidden], annotation=True, **question)
+    for each, structure in zip(flat_spans(answer), answer.structures, strict=True):
+        assert (4, 6, "LOC") in each
+        assert (0, 4, "PER") not in each
+        assert structure.annotation.count('"type"') == sum(len(label.split("\t")) for *_, label in each)
+    assert '"forbidden": [{"start": 0, "end": 4, "label": "PER"}]' in answer.partial
+    assert '"entities": [{"start": 4, "end": 6, "type": "LOC"}]' in answer.partial
+
+
+@pytest.mark.parametrize(
+    ("required", "message"),
+    [
+        ([Span(start=0, end=2, label="PER"), Span(start=1, end=3, label="PER")], "no structure has all required"),
+        ([Span(start=0, end=2, label="PER"), Span(start=1, end=2, label="LOC")], "no structure has all required"),
+        ([Span(start=3, end=2, label="PER")], "a span ends after its start"),
+        ([Span(start=3, end=9, label="PER")], "the text has no such words"),
+        ([Span(start=3, end=4, label="no")], "the model has no label 'no'"),
+    ],
+)
+def test_flat_entities_that_cannot_be_are_told(required, message):
+    with pytest.raises((RequestError, PartError), match=message):
+        answered("flat", required=required)
+
+
+def test_a_pipeline_with_flat_entities_has_all_parts():
+    config = tiny_corpora.pipeline_config(entities="flat")
+    model = serve("flat", learned(Pipeline, config, tiny_corpora.layers(4), 5)[0], 50)
+    assert ([*model.card.parts], model.card.views) == (["tag", "arc", "span"], ["mode"])
+    asked = PredictRequest(texts=[TEXT], required=[Span(start=1, end=3, label="agent")], pictures=True)
+    answer = model.predict(*model.sentences(asked), asked, Deadline())
+    assert (1, 3, "agent") in flat_spans_of(answer.structures[0])
+    assert len(answer.structures[0].pictures) == 2

@@ -78,11 +78,11 @@ def layers_of(
         deadline.check()
         prediction = structures.prediction(batch, event, request)
         yield Layer(
-            structures.annotated_parts(event, prediction, marginals),
+            structures.annotated_parts(event, request, prediction, marginals),
             probabilities[number],
             seen.weights[number] if seen.weights else None,
             prediction,
-            structures.picture(prediction, batch.sentences[0], event, marginals),
+            structures.picture(prediction, batch.sentences[0], event, request, marginals),
         )
 
 

@@ -26,7 +26,7 @@ from strukt.serve.messages import (
     kind_of,
 )
 from strukt.serve.sentences import sentence_of
-from strukt.serve.span_structures import Codes, Spans
+from strukt.serve.span_structures import Chunks, Codes, Spans
 from strukt.serve.structures import AnyStructures, PartError, shown
 from strukt.serve.word_structures import Arcs, Tags
 from strukt.serve.workers import Deadline
@@ -38,6 +38,7 @@ from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.label_spans import LabelSpans
 from strukt.tasks.common.spans.model import SpanModel
 from strukt.tasks.dependency.model import Parser
+from strukt.tasks.ner.tag_spans import TagSpans
 from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.pipeline.prediction import JointPrediction
 from strukt.tasks.tag.model import Tagger
@@ -244,6 +245,8 @@ def _structures(model: Model) -> AnyStructures | None:
         return Spans(model)
     if isinstance(model, SpanModel) and isinstance(model.layer, CodeSpans):
         return Codes(model)
+    if isinstance(model, SpanModel) and isinstance(model.layer, TagSpans) and model.layer.decoder == "crf":
+        return Chunks(model)
     return None
 
 

@@ -11,14 +11,17 @@ from typing_extensions import override
 
 from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.sentence import Sentence
-from strukt.serve.messages import Kind, PredictRequest, Span
-from strukt.serve.structures import Index, Picture, Structures, number_of
+from strukt.distributions import LinearChain
+from strukt.serve.messages import Kind, Part, PredictRequest, Span
+from strukt.serve.structures import Index, PartError, Picture, Structures, number_of, shown
+from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.layer import spans_of
 from strukt.tasks.common.spans.model import SpanModel
 from strukt.tasks.common.spans.prediction import PredictedSpan, bracket
+from strukt.tasks.ner.tag_spans import TagSpans
 from strukt.viz import BracketDiagram
 
 
@@ -37,7 +40,7 @@ class Spans(Structures[SpanModel, Span]):
         return [label for label in self.model.vocabularies["labels"].symbols if label != EMPTY]
 
     @override
-    def used(self, event: Tensor) -> list[Index]:
+    def used(self, event: Tensor, request: PredictRequest) -> list[Index]:
         return list(spans_of(event))
 
     @override
@@ -49,22 +52,29 @@ class Spans(Structures[SpanModel, Span]):
     @override
     def index(self, part: Span) -> Index:
         number_of(part.label, self.labels)
+        if part.start >= part.end:
+            raise PartError(f"{shown(part)}: a span ends after its start")
         return part.start, part.end, self.model.vocabularies["labels"].index(part.label)
 
     @override
     def prediction(self, batch: Batch, event: Tensor, request: PredictRequest) -> Prediction:
-        spans = [self._span(index, None) for index in self.used(event)]
+        spans = [self._span(index, None) for index in self.used(event, request)]
         (prediction,) = self.model.predictions_of(batch, [spans])
         return prediction
 
     @override
     def picture(
-        self, prediction: Prediction, sentence: Sentence, event: Tensor, marginals: Tensor | None
+        self,
+        prediction: Prediction,
+        sentence: Sentence,
+        event: Tensor,
+        request: PredictRequest,
+        marginals: Tensor | None,
     ) -> Picture:
         diagram = cast("BracketDiagram", prediction.diagram(sentence))
         brackets = [
             bracket(span, label)
-            for span in (self._span(index, marginals) for index in self.used(event))
+            for span in (self._span(index, marginals) for index in self.used(event, request))
             for label in span.label.split(self.model.separator)
             if label != EMPTY
         ]
@@ -111,3 +121,33 @@ class Codes(Spans):
     @override
     def code(self, number: int) -> int:
         return number
+
+
+class Chunks(Spans):
+    """The flat entities of a model that tags words: spans of its tag sequences."""
+
+    has_marginals = False
+
+    @property
+    def layer(self) -> TagSpans:
+        """The layer that tags words."""
+        return cast("TagSpans", self.model.layer)
+
+    @override
+    def used(self, event: Tensor, request: PredictRequest) -> list[Index]:
+        symbols = self.model.vocabularies["labels"]
+        named = self.layer.spans_of(event, self._named(request.forbidden))
+        return [(start, end, symbols.index(label)) for start, end, label in named]
+
+    @override
+    def distribution(self, batch: Batch, request: PredictRequest) -> StructuredDistribution:
+        words = len(batch.sentences[0])
+        for parts in (request.required, request.forbidden):
+            self.mask(self.chosen(parts), (words + 1, words + 1, len(self.model.vocabularies["labels"])))
+        chain = cast("LinearChain", self.model.distribution_of(batch))
+        required, forbidden = self._named(request.required), self._named(request.forbidden)
+        given = self.layer.under_conditions(chain, required, forbidden)
+        return given._with_scores(*(score / request.temperature for score in given.scores))
+
+    def _named(self, parts: Sequence[Part]) -> list[tuple[int, int, str]]:
+        return [(part.start, part.end, part.label) for part in self.chosen(parts)]

@@ -58,8 +58,13 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """The labels that parts may have."""
 
     @abstractmethod
-    def used(self, event: Tensor) -> Sequence[Index]:
-        """Return the index of each part of a structure, an event without a batch axis."""
+    def used(self, event: Tensor, request: PredictRequest) -> Sequence[Index]:
+        """Return the index of each part of a structure.
+
+        Args:
+            event: The structure, without a batch axis.
+            request: The request that was answered by the structure.
+        """
 
     @abstractmethod
     def part(self, index: Index) -> PartT | None:
@@ -85,7 +90,12 @@ class Structures(ABC, Generic[ModelT, PartT]):
 
     @abstractmethod
     def picture(
-        self, prediction: Prediction, sentence: Sentence, event: Tensor, marginals: Tensor | None
+        self,
+        prediction: Prediction,
+        sentence: Sentence,
+        event: Tensor,
+        request: PredictRequest,
+        marginals: Tensor | None,
     ) -> Picture:
         """Draw a prediction.
 
@@ -93,6 +103,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
             prediction: The prediction.
             sentence: The sentence.
             event: The structure, without a batch axis.
+            request: The request that was answered by the structure.
             marginals: Marginals to draw, in the shape of the main scores of the sentence; None to draw none.
         """
 
@@ -155,10 +166,10 @@ class Structures(ABC, Generic[ModelT, PartT]):
         return chosen
 
     def annotated_parts(
-        self, event: Tensor, prediction: Prediction, marginals: Tensor | None
+        self, event: Tensor, request: PredictRequest, prediction: Prediction, marginals: Tensor | None
     ) -> list[AnnotatedPart]:
         """Return the parts of a structure with their relations and probabilities."""
-        used = self.used(event)
+        used = self.used(event, request)
         names: Sequence[str | None] = self.relations(prediction) or [None] * len(used)
         return [
             AnnotatedPart(

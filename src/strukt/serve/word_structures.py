@@ -33,7 +33,7 @@ class Tags(Structures[Tagger, Tag]):
         return self.model.vocabularies["labels"].symbols
 
     @override
-    def used(self, event: Tensor) -> list[Index]:
+    def used(self, event: Tensor, request: PredictRequest) -> list[Index]:
         return list(enumerate(event.tolist()))
 
     @override
@@ -51,7 +51,12 @@ class Tags(Structures[Tagger, Tag]):
 
     @override
     def picture(
-        self, prediction: Prediction, sentence: Sentence, event: Tensor, marginals: Tensor | None
+        self,
+        prediction: Prediction,
+        sentence: Sentence,
+        event: Tensor,
+        request: PredictRequest,
+        marginals: Tensor | None,
     ) -> Picture:
         tags = [self.labels[tag] for tag in event.tolist()]
         return Diagram(sentence.forms, tags=tags, tag_probabilities=selected(marginals, event))
@@ -76,7 +81,7 @@ class Arcs(Structures[Parser, Arc]):
         return self.model.vocabularies["labels"].symbols
 
     @override
-    def used(self, event: Tensor) -> list[Index]:
+    def used(self, event: Tensor, request: PredictRequest) -> list[Index]:
         return list(enumerate(event.tolist()))
 
     @override
@@ -124,7 +129,12 @@ class Arcs(Structures[Parser, Arc]):
 
     @override
     def picture(
-        self, prediction: Prediction, sentence: Sentence, event: Tensor, marginals: Tensor | None
+        self,
+        prediction: Prediction,
+        sentence: Sentence,
+        event: Tensor,
+        request: PredictRequest,
+        marginals: Tensor | None,
     ) -> Picture:
         diagram = Diagram(sentence.forms, heads=event.tolist(), relations=self.relations(prediction))
         return replace(diagram, head_probabilities=selected(marginals, event))

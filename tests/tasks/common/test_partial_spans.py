@@ -115,6 +115,25 @@ def test_a_flat_entity_is_not_continued(entity, scheme):
     assert model.loss(model.collate([sentence])).item() * 3 == pytest.approx(loss.item(), rel=1e-4)
 
 
+@pytest.mark.parametrize("forbidden", [[(0, 1, "PER")], [(0, 2, "PER"), (0, 3, "PER"), (1, 3, "LOC")]])
+def test_forbidden_flat_entities_do_not_agree(forbidden):
+    torch.manual_seed(0)
+    model = EntityModel.from_corpus(tiny_corpora.ner_config(criterion="flat"), NESTED[1:4]).eval()
+    torch.nn.init.normal_(model.layer.score.weight)
+    model.config.partial = True
+    parts = [{"start": start, "end": end, "label": label} for start, end, label in forbidden]
+    sentence = json_line("Ada likes Rome", [(2, 3, "LOC")], partial=True, forbidden=parts)
+    other = json_line("Ada likes Rome today", [(0, 2, "PER")], partial=True)
+    chain = model.distribution([sentence])
+    events = chain.enumerate_support()[:, 0]
+    named = [set(model.layer.spans_of(event)) for event in events]
+    chosen = torch.tensor([(2, 3, "LOC") in each and not each & {*forbidden} for each in named])
+    expected = -chain.log_prob(events.unsqueeze(1))[chosen, 0].logsumexp(0).item()
+    assert model.loss(model.collate([sentence])).item() * 3 == pytest.approx(expected, rel=1e-4)
+    alone = model.loss(model.collate([other])).item() * 4
+    assert model.loss(model.collate([other, sentence])).item() * 7 == pytest.approx(alone + expected, rel=1e-4)
+
+
 def test_the_loss_of_constituents_is_the_likelihood_of_all_trees_that_agree():
     model = model_of("constituency")
     forbidden = {"start": 1, "end": 3, "label": "VP"}
@@ -202,12 +221,6 @@ def test_sentences_without_any_annotation_are_left_out_of_a_pipeline():
             tiny_corpora.ner_config(partial=True),
             json_line("Ada", [(0, 1, "PER")], forbidden=[{"start": 0, "end": 1, "label": "PER"}]),
             "the entity 'PER' of words 1 to 1 is annotated and forbidden",
-        ),
-        (
-            EntityModel,
-            tiny_corpora.ner_config(partial=True, criterion="flat"),
-            json_line("Ada", partial=True, forbidden=[{"start": 0, "end": 1, "label": "PER"}]),
-            "flat entities cannot be learned from forbidden spans; choose --criterion likelihood",
         ),
         (
             ConstituencyParser,

@@ -54,12 +54,6 @@ class EntityModel(SpanModel):
         for sentence in sentences:
             for problem in entities.partial_entity_problems(_annotated(sentence)):
                 raise problem.error()
-            if config.criterion == "flat" and _forbidden(sentence):
-                raise DataError(
-                    "flat entities cannot be learned from forbidden spans; choose --criterion likelihood",
-                    sentence.path,
-                    sentence.line,
-                )
         return with_annotation(sentences, [cls.has_annotation(config, sentence) for sentence in sentences])
 
     @staticmethod

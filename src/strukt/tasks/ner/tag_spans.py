@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -15,10 +16,11 @@ from strukt.distributions import LinearChain
 from strukt.metrics.spans import spans
 from strukt.nn import CRF, tag_constraints
 from strukt.tasks.common.mean_loss import Average, mean_loss
-from strukt.tasks.common.partial_annotation import agreeing_values, losses_of_sets
+from strukt.tasks.common.partial_annotation import FORBIDDEN, agreeing_values, losses_of_sets
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
 from strukt.tasks.common.spans.prediction import PredictedSpan
+from strukt.tasks.ner.excluded_spans import Span, copies, without_spans
 
 
 class TagSpans(SpanLayer):
@@ -48,6 +50,7 @@ class TagSpans(SpanLayer):
         self.scheme = scheme_of(scheme)
         self.tags = [OUTSIDE, *(f"{mark}-{label}" for label in types for mark in self.scheme.marks)]
         self._number = {tag: index for index, tag in enumerate(self.tags)}
+        self.decoder = decoder
         self.score = nn.Linear(size, len(self.tags))
         self.crf = CRF(len(self.tags), tag_constraints(self.tags, scheme) if decoder == "crf" else None)
         self.crf.requires_grad_(decoder == "crf")
@@ -67,18 +70,65 @@ class TagSpans(SpanLayer):
         if gold.partial is None:
             return mean_loss(-chain.log_prob(tags), lengths, self.average)
         agreeing = agreeing_values(tags, self._longer(gold, chain.scores[0].shape))
-        losses = losses_of_sets(chain, chain.condition(forbidden=~agreeing))
+        losses = self._losses(chain, chain.condition(forbidden=~agreeing), gold)
         return mean_loss(losses, lengths, self.average)
+
+    def _losses(self, chain: LinearChain, agreeing: LinearChain, gold: GoldSpans) -> Tensor:
+        """Return the negative log-probability of the tags that agree with partial annotation, ``(batch,)``."""
+        losses, forbidden = losses_of_sets(chain, agreeing), defaultdict(list)
+        columns = [gold.forbidden[f"{FORBIDDEN}{axis}"] for axis in range(3)]
+        for item, place in (columns[0] >= 0).nonzero().tolist():
+            start, end, label = (int(column[item, place]) for column in columns)
+            forbidden[item].append((start, end, self.labels.symbols[label]))
+        rows = list(losses)
+        for item, excluded in forbidden.items():
+            rows[item] = chain.log_partition[item] - self._excluding(agreeing, item, excluded).log_partition
+        return torch.stack(rows)
+
+    def _excluding(self, chain: LinearChain, item: int, excluded: Sequence[Span]) -> LinearChain:
+        """Return the distribution of one sentence of a batch without some spans, without a batch axis."""
+        unary, transition = chain.scores
+        length = int(chain.lengths[item])
+        steps = transition.expand(len(unary), *transition.shape[1:])[item]
+        steps = steps if len(steps) == 1 else steps[: max(length - 1, 0)]
+        alone = LinearChain(unary[item, :length], steps[0] if len(steps) == 1 else steps, validate_args=False)
+        return without_spans(alone, excluded, self.scheme, self._number)
+
+    def under_conditions(
+        self, chain: LinearChain, required: Sequence[Span], forbidden: Sequence[Span]
+    ) -> LinearChain:
+        """Return the distribution of a batch of one sentence, given that some spans occur and others do not.
+
+        Tags that `excluded_spans.copies` lists may follow the tags of the layer.
+        """
+        need, never = (torch.zeros(chain.scores[0].shape, dtype=torch.bool) for _ in range(2))
+        for start, end, label in required:
+            need[0, torch.arange(start, end), self._indices(label, end - start)] = True
+            if self._may_go_on and end < never.shape[1]:
+                never[0, end, self._indices(label, 2)[-1]] = True
+        given = chain.condition(need.to(chain.scores[0].device), never.to(chain.scores[0].device))
+        if not forbidden:
+            return given
+        unary, transition = self._excluding(given, 0, forbidden).scores
+        return LinearChain(unary.unsqueeze(0), transition.unsqueeze(0), validate_args=False)
+
+    def spans_of(self, event: Tensor, forbidden: Sequence[Span] = ()) -> list[tuple[int, int, str]]:
+        """Return the spans of an event of the distribution, or of that of `under_conditions`, ``(n,)``."""
+        originals = [*range(len(self.tags)), *copies(forbidden, self.scheme, self._number)]
+        tags = [self.tags[originals[tag]] for tag in event.tolist()]
+        return [(first, last + 1, label) for label, first, last in spans(tags)]
+
+    @property
+    def _may_go_on(self) -> bool:
+        """Whether the next word may extend a span, since its last tag does not mark the end."""
+        return self.scheme.last == self.scheme.inside
 
     def best_spans(
         self, words: Tensor, lengths: Tensor, probabilities: bool = False
     ) -> Iterator[list[PredictedSpan]]:
         chain = self.distribution(words, lengths)
         for item, (length, tags) in enumerate(zip(lengths.tolist(), chain.mode.tolist(), strict=True)):
-            named = [
-                (first, last + 1, label)
-                for label, first, last in spans([self.tags[tag] for tag in tags[:length]])
-            ]
+            named = self.spans_of(torch.tensor(tags[:length]))
             known = self._probabilities(chain, item, tags, named) if probabilities else [None] * len(named)
             yield [PredictedSpan(*span, probability) for span, probability in zip(named, known, strict=True)]
 
@@ -100,7 +150,7 @@ class TagSpans(SpanLayer):
             longer[row] = tags[row]
             longer[row, end : end + 1] = self._indices(label, end - start + 1)[-1]
         ends = torch.tensor([end for _, end, _ in named], device=unary.device)
-        goes_on = (ends < chain.lengths[item]) & (self.scheme.last == self.scheme.inside)
+        goes_on = (ends < chain.lengths[item]) & self._may_go_on
         shorter_or_longer = alone.partial_log_prob(tags, tags >= 0).exp()
         only_longer = alone.partial_log_prob(longer, longer >= 0).exp()
         probabilities = shorter_or_longer - torch.where(goes_on, only_longer, 0.0)
@@ -125,7 +175,7 @@ class TagSpans(SpanLayer):
     def _longer(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
         """Return a mask of the tags that would extend a gold span to the next word, in the shape of the scores."""
         mask = torch.zeros(shape, dtype=torch.bool, device=gold.starts.device)
-        if self.scheme.last != self.scheme.inside:
+        if not self._may_go_on:
             return mask
         rows = zip(*(part.tolist() for part in (gold.items, gold.ends, gold.labels)), strict=True)
         for item, end, label in rows:
