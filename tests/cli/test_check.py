@@ -230,6 +230,14 @@ def test_incomplete_spans_need_partial(corpus, capsys, task, text, name):
     assert re.search("partly annotated|has no head", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("task", ["tag", "dependency", "constituency", "ner", "pipeline"])
+def test_forbidden_parts_at_fault_are_named_once(corpus, capsys, task):
+    comments = "# global.Entity = eid-etype\n# constituency = (S (_ Dogs) (_ bark))\n"
+    path = corpus(f'{comments}# forbidden = {{"word": 3, "head": 1}}\n{GOOD}')
+    assert main(["check", task, path, "--partial"]) == 2
+    assert capsys.readouterr().out.count('corpus.conllu:3: {"word": 3, "head": 1} is no part of a structure') == 1
+
+
 def test_partial_is_an_option_of_some_tasks(corpus, capsys):
     assert main(["check", "lm", corpus(GOOD), "--partial"]) == 2
     message = "--partial is an option of the tasks tag, dependency, constituency, ner, pipeline, not of lm"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from strukt.data.files.blocks import Block
-from strukt.data.files.problems import Problem
+from strukt.data.files.problems import Problem, Report, stop
 
 PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"tag": ("word",), "arc": ("word", "head"), "span": ("start", "end")}
@@ -91,15 +91,16 @@ def _is_place(kind: str, place: Sequence[Any], length: int) -> bool:
     return bool(1 <= first <= length and is_head)
 
 
-def forbidden_in(block: Block, length: int) -> list[Part]:
+def forbidden_in(block: Block, length: int, report: Report = stop) -> list[Part]:
     r"""Return the parts that the comments of a CoNLL-U sentence forbid.
 
     Args:
         block: The lines of the sentence.
         length: Number of words of the sentence.
+        report: Called with a problem for each such comment that describes no part.
 
     Raises:
-        DataError: If such a comment describes no part; the error names its line.
+        DataError: If `report` raises it, as it does by default; the error names the line of the comment.
 
     Examples:
         >>> forbidden_in(Block(['# forbidden = {"word": 1, "head": 2}', "1\tIt"], ""), 2)
@@ -113,5 +114,5 @@ def forbidden_in(block: Block, length: int) -> list[Part]:
             except ValueError as error:
                 message, _, remedy = str(error).partition("; ")
                 remedy = remedy or _REMEDY
-                raise Problem("forbidden", message, remedy, block.path, line).error() from None
+                report(Problem("forbidden", message, remedy, block.path, line))
     return result

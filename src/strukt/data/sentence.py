@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from strukt.data.files.blocks import Block
+from strukt.data.files.problems import Problem
 from strukt.data.parts import Part
 from strukt.shown import Shown
 
@@ -56,6 +57,10 @@ class Sentence(Shown, ABC):
             DataError: If the file describes such a part wrongly.
         """
         return []
+
+    def forbidden_problems(self) -> Iterator[Problem]:
+        """Yield a problem for each forbidden part that the file describes wrongly."""
+        yield from ()
 
     def forbidding(self: SentenceT, parts: Sequence[Part]) -> SentenceT:  # noqa: ARG002
         """Return a copy whose annotation also forbids some parts of structures.

@@ -42,7 +42,7 @@ def check_layers(source: Source, report: Report, partial: bool = False) -> None:
     )
     for sentence in entity_notes.read(source, report.add):
         faults = [*trees(sentence.plain), *(entities(sentence) if sentence.is_annotated else ())]
-        for problem in faults:
+        for problem in dict.fromkeys(faults):  # both layers report a comment at fault
             report.add(problem)
         if not faults:
             report.count(sentence)
@@ -75,6 +75,10 @@ def _count(sentence: Sentence, tree: Tree, report: Report, partial: bool) -> Non
     if is_partial and not partial:
         message, remedy = "the tree is partly annotated, as its outermost label _ says", "learn with --partial"
         report.add(Problem("partial", message, remedy, sentence.path, sentence.line))
+        return
+    if malformed := [*sentence.forbidden_problems()] if partial else []:
+        for problem in malformed:
+            report.add(problem)
         return
     report.count(sentence)
     learnt = tree.without_traces().without_functions()

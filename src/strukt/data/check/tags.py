@@ -31,6 +31,8 @@ def check_conllu(
         if not parsed.words:
             report.add(conllu.no_words(parsed))
             continue
+        for problem in parsed.forbidden_problems() if partial else ():
+            report.add(problem)
         for name in checked:
             tags = parsed.column(name)
             if partial or UNANNOTATED not in tags:

@@ -122,6 +122,7 @@ def partial_tree_problems(sentence: Sentence) -> Iterator[Problem]:
             )
     yield from _root_problems(sentence)
     yield from _cycle_problems(sentence, [word.head or 0 for word in sentence.words])
+    yield from sentence.forbidden_problems()
 
 
 def _root_problems(sentence: Sentence) -> Iterator[Problem]:

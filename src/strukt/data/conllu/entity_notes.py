@@ -94,6 +94,10 @@ class Sentence(entities.Sentence):
         return self.plain.forbidden
 
     @override
+    def forbidden_problems(self) -> Iterator[Problem]:
+        return self.plain.forbidden_problems()
+
+    @override
     def forbidding(self, parts: Sequence[Part]) -> Sentence:
         return Sentence(self.plain.forbidding(parts), self.fields, self.is_first, self._entities)
 

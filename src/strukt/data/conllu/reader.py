@@ -95,6 +95,12 @@ class Sentence(sentence.Sentence):
         return forbidden_in(self.block, len(self.words))
 
     @override
+    def forbidden_problems(self) -> Iterator[Problem]:
+        problems: list[Problem] = []
+        forbidden_in(self.block, len(self.words), problems.append)
+        yield from problems
+
+    @override
     def forbidding(self, parts: Sequence[Part]) -> Sentence:
         return self.with_comments([part.comment() for part in parts])
 

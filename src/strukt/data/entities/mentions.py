@@ -136,6 +136,9 @@ def entity_problems(sentence: Sentence) -> Iterator[Problem]:
 def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
     """Yield everything because of which no nested entities include the annotated ones and avoid forbidden ones."""
     yield from nesting_problems(sentence)
+    if malformed := [*sentence.forbidden_problems()]:
+        yield from malformed
+        return
     forbidden = {(*part.place, part.label) for part in sentence.forbidden if part.kind == "span"}
     for entity in sentence.entities:
         if entity in forbidden:
