@@ -103,6 +103,13 @@ def sentences(batch, n, generator):
     return [conllu.from_forms(generator.choices(WORDS, k=length)) for length in lengths]
 
 
+def test_graphs_hold_no_paths_of_the_machine_that_exported_them(exports):
+    _, folder = exports("tagger")
+    graphs = list((folder / "onnx").iterdir())
+    assert graphs
+    assert not any(b".py" in graph.read_bytes() for graph in graphs)
+
+
 @pytest.mark.thinned("n", "batch")
 @pytest.mark.parametrize("batch", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 30])

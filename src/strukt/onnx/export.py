@@ -168,19 +168,29 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
     signature = inspect.signature(attrgetter(name)(model))
     try:
         with _quiet():
-            torch.onnx.export(
+            program = torch.onnx.export(
                 _Network(model, name),
                 examples[0],
-                folder / f"{name}.onnx",
                 input_names=list(named(signature, examples[0])),
                 dynamic_shapes=(tuple(map(_free_axes, *examples)),),
-                external_data=False,
                 dynamo=True,
                 verbose=False,
             )
     except torch.onnx.errors.OnnxExporterError as error:  # raised for some kinds of pretrained models
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise SettingError(f"PyTorch cannot export the network {name} of this model: {reason}") from error
+    assert program is not None
+    _strip(program.model)
+    program.save(folder / f"{name}.onnx", external_data=False)
+
+
+def _strip(model: Any) -> None:
+    """Remove the stack traces that PyTorch notes at every node: they hold paths of this machine."""
+    from onnx_ir.traversal import RecursiveGraphIterator
+
+    for graph in (model.graph, *model.functions.values()):
+        for node in RecursiveGraphIterator(graph):
+            node.metadata_props.clear()
 
 
 def _round(path: Path, operators: list[str]) -> None:
