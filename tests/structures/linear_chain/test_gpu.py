@@ -45,7 +45,7 @@ def test_scores_far_apart(scale, dtype):
 @pytest.mark.parametrize(
     ("n", "c", "kind", "dtype"),
     [
-        (3, 130, "shared", torch.float32),
+        (3, 70, "shared", torch.float32),
         (3, 70, "of steps", torch.float64),
         *(
             pytest.param(n, c, kind, torch.float32, marks=SLOW)

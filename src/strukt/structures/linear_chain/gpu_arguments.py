@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-LARGEST = 1 << 16
+LARGEST = 1 << 15
 """The size in bytes up to which a matrix of weights is kept in registers."""
 
 

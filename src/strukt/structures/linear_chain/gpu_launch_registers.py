@@ -26,8 +26,11 @@ from strukt.structures.linear_chain.gpu_arguments import (
 
 __all__ = ["best", "chart_shape", "inside", "outside"]
 
-WARPS = {8: 1, 16: 1, 32: 1, 64: 2, 128: 8}
-"""The number of warps for each size of a matrix. With one warp, sums over tags need no barriers."""
+OF_WARP = 1 << 12
+"""The most bytes of a matrix in the registers of a warp, 32 registers of each thread: with more, others are spilled."""
+
+TILE = 16
+"""The most rows and columns of a tile of extended numbers, beside which the matrix stays in registers."""
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -44,7 +47,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
             *views_of(chart, unary),
             result,
             *unary.shape[1:],
-            TILE=min(sizes["C"], 32),
+            TILE=min(sizes["C"], TILE),
             **sizes,
         )
     return result, chart
@@ -64,7 +67,7 @@ def outside(
     with device_of(unary):
         gpu_backward.outside[(batch,)](
             scores, *matrices, *views_of(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
-            pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], 32), **sizes,
+            pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], TILE), **sizes,
         )  # fmt: skip
     return tags, of_groups(pairs, groups)
 
@@ -88,5 +91,6 @@ def _inputs(
 ) -> tuple[Tensor, Matrices, dict[str, Any]]:
     """Return the scores of tags, the scores of pairs as `Matrices`, and the constants of a launch."""
     pairs, size = matrices_of(unary, transition, lengths), padded(unary.shape[2])
-    sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": WARPS[size], "num_stages": 1}
+    warps = max(size * size * unary.element_size() // OF_WARP, 1)  # with one, sums over tags need no barriers
+    sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": warps, "num_stages": 1}
     return unary.contiguous(), pairs, sizes
