@@ -61,7 +61,7 @@ def test_memory_that_held_nan(name):
     for each in SEVERAL]
 )  # fmt: skip
 def test_any_number_of_warps(name, warps, monkeypatch):
-    """The order of sums in a tile depends on the warps; best structures are the same bits.
+    """The order of sums in a tile depends on the warps; best structures are the same bits, and so is every run.
 
     One with whole tiles in the registers of few warps would compile for minutes: tiles are small here.
     """
@@ -73,9 +73,11 @@ def test_any_number_of_warps(name, warps, monkeypatch):
     monkeypatch.setattr(
         run.Run, "_fitting", lambda self, tile: (small := fitting(self, tile))._replace(rows=min(small.rows, 16))
     )
-    found = answers(case, chosen)
-    assert differences({each: found[each] for each in EXACT}, usual) == []
-    assert differences(found, usual, 1e-5) == []
+    result = answers(case, chosen)
+    assert differences({each: result[each] for each in EXACT}, usual) == []
+    assert differences(result, usual, 1e-5) == []
+    for repeat in range(REPEATS):
+        assert (repeat, changes(name, answers(case, chosen), result)) == (repeat, [])
 
 
 @pytest.mark.parametrize("name", NAMES)
