@@ -1,0 +1,52 @@
+"""Items of all lengths share the launches of a step, and tables are made once for a size and device."""
+
+import pytest
+import torch
+from tests.kernels.engine.gpu.device import DEVICE, LAST, by_kernels, needed, on_device
+
+from strukt.structures.projective_tree.gpu import TABLE
+
+pytestmark = needed
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The kernels and grids of what would be launched; nothing is."""
+    from strukt.kernels.engine.gpu import run
+
+    grids = []
+
+    def noted(self, kernel, grid, *arguments, **options):
+        grids.append((kernel.fn.__name__, grid))
+
+    monkeypatch.setattr(run.Run, "_launch", noted)
+    return grids
+
+
+@pytest.mark.parametrize("name", sorted(set(LAST) - {"CTC", "LinearChain"}))
+def test_lengths_share_the_launches_of_a_step(name, launched):
+    """The weights are split in both passes, of a program for each item; weights of single terms are last."""
+    steps = []
+    for lengths in ([4, 4, 4], [4, 3, 0]):
+        case = on_device(LAST[name].case((3,), lengths=lengths, size=4))
+        launched.clear()
+        by_kernels(lambda case=case: case.distribution(validate_args=False).log_partition.sum().backward())
+        steps.append(list(launched))
+    first, second = steps
+    assert first == second
+    of_terms = ["weights_of_terms"] * (len(first) - 4)
+    assert [kernel for kernel, _ in first] == ["split", "inside", "split", "outside", *of_terms]
+    assert len(of_terms) <= 1
+    assert all(grid[0] == 3 for _, grid in first)
+
+
+def test_tables_are_cached_by_size_and_device():
+    device = torch.device(DEVICE)
+
+    def get(n):
+        return TABLE.tables.get((n, True), (n, n + 1), device)
+
+    assert get(3) is get(3)
+    assert get(4) is not get(3)
+    tensors = [each for each in get(3) if isinstance(each, torch.Tensor)]
+    assert {each.device.type for each in tensors} == {DEVICE}
+    assert get(3).starts.numel() > 1  # the inverse, too
