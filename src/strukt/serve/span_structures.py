@@ -146,8 +146,8 @@ class Chunks(Spans):
             self.mask(self.chosen(parts), (words + 1, words + 1, len(self.model.vocabularies["labels"])))
         chain = cast("LinearChain", self.model.distribution_of(batch))
         required, forbidden = self._named(request.required), self._named(request.forbidden)
-        given = self.layer.under_conditions(chain, required, forbidden)
-        return given._with_scores(*(score / request.temperature for score in given.scores))
+        conditioned = self.layer.under_conditions(chain, required, forbidden)
+        return conditioned._with_scores(*(score / request.temperature for score in conditioned.scores))
 
     def _named(self, parts: Sequence[Part]) -> list[tuple[int, int, str]]:
         return [(part.start, part.end, part.label) for part in self.chosen(parts)]

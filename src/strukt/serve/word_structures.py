@@ -17,6 +17,7 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.prediction import Prediction, WordPrediction
 from strukt.tasks.dependency.model import Parser
+from strukt.tasks.dependency.partial_trees import label_weights
 from strukt.tasks.tag.model import Tagger
 from strukt.viz import Diagram
 
@@ -100,7 +101,7 @@ class Arcs(Structures[Parser, Arc]):
     @override
     def distribution(self, batch: Batch, request: PredictRequest) -> StructuredDistribution:
         arcs, vectors = self.model.scores(batch.inputs, batch.lengths)
-        weights = self.model.label_weights(vectors, self._denied(batch, request))
+        weights = label_weights(self.model, vectors, self._denied(batch, request))
         return self.reshaped(self.model.trees(arcs + weights, batch.lengths), request)
 
     @override

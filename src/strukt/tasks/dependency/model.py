@@ -27,10 +27,7 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import cross_entropies, mean_loss
 from strukt.tasks.common.partial_annotation import (
-    agreeing_values,
     cross_entropies_of_sets,
-    forbidden_parts,
-    forbidden_targets,
     losses_of_sets,
     may_be_projective,
     require_partial_tree,
@@ -40,6 +37,7 @@ from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.dependency.config import Config
+from strukt.tasks.dependency.partial_trees import agreeing_arcs, at_heads, forbidden_arcs
 from strukt.viz import Diagram
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
@@ -57,9 +55,6 @@ LOSSES: Mapping[str, tuple[str | None, str | None]] = {
 
 SEARCHES = 20
 """Maximum number of iterations of SparseMAP in training, as in Niculae et al. (2018)."""
-
-DENIED = "denied"
-"""The name under which batches have the forbidden labels of arcs; see `partial_annotation.forbidden_targets`."""
 
 SEARCHES_IN_PREDICTION = 100
 """Maximum number of iterations of SparseMAP in prediction, enough to converge on nearly all sentences."""
@@ -146,18 +141,7 @@ class Parser(DependencyScores, StructurePredictor):
             "heads": torch.tensor(heads, dtype=torch.long),
             "labels": torch.tensor(labels, dtype=torch.long),
         }
-        return targets | self._forbidden_targets(sentence, labels) if self.config.partial else targets
-
-    def _forbidden_targets(self, sentence: Sentence, labels: Sequence[int]) -> dict[str, Tensor]:
-        known = self.vocabularies["labels"]
-        arcs = [part for part in sentence.forbidden if part.kind == "arc"]
-        places = [(arc.place[0] - 1, arc.place[1]) for arc in arcs if not arc.label]
-        denied = [
-            (arc.place[0] - 1, arc.place[1], known.index(arc.label))
-            for arc in arcs
-            if arc.label in known and labels[arc.place[0] - 1] < 0  # a known label says more
-        ]
-        return forbidden_targets(places, 2) | forbidden_targets(denied, 3, DENIED)
+        return targets | forbidden_arcs(sentence, known, labels) if self.config.partial else targets
 
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the heads plus the cross-entropy of the labels, as a mean over all words.
@@ -263,7 +247,7 @@ class Parser(DependencyScores, StructurePredictor):
         """Return predictions with these heads and the best labels; with marginals, also with probabilities."""
         label_scores = self.label_scores(vectors, heads)
         if denied is not None:
-            label_scores = label_scores.masked_fill(_at(heads.clamp(min=0), denied), -torch.inf)
+            label_scores = label_scores.masked_fill(at_heads(heads, denied), -torch.inf)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
         of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
         heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # one copy per batch
@@ -292,38 +276,11 @@ class Parser(DependencyScores, StructurePredictor):
     def _losses_of_sets(self, vectors: Tensor, batch: Batch) -> Tensor:
         """Return the negative log-probability of the trees that agree with partial annotation, ``(batch,)``."""
         arcs = self.arc_scores(vectors)
-        forbidden = forbidden_parts(batch.targets, arcs.shape)
-        labels = (*arcs.shape, len(self.vocabularies["labels"]))
-        weights = self.label_weights(vectors, forbidden_parts(batch.targets, labels, DENIED))
-        agreeing = arcs + weights
-        agreeing = agreeing.masked_fill(~agreeing_values(batch.targets["heads"], forbidden), -torch.inf)
+        agreeing = agreeing_arcs(self, arcs, vectors, batch.targets)
         if self.config.criterion == "head":
             outside = ~mask_of(batch.lengths + 1, arcs.shape[-1]).unsqueeze(1)
             return cross_entropies_of_sets(*(each.masked_fill(outside, -torch.inf) for each in (arcs, agreeing)))
         return losses_of_sets(self.trees(arcs, batch.lengths), self.trees(agreeing, batch.lengths))
-
-    def label_weights(self, vectors: Tensor, denied: Tensor) -> Tensor:
-        """Return the log-probability that each arc has one of its permitted labels; 0 if it may have any.
-
-        Added to the scores of arcs, it conditions trees on labels.
-
-        Args:
-            vectors: From `scores`.
-            denied: ``(batch, n, n + 1, labels)``, a mask of the labels that an arc must not have.
-
-        Returns:
-            ``(batch, n, n + 1)``.
-        """
-        pairs = denied.any(-1)
-        weights = torch.zeros(pairs.shape, dtype=vectors.dtype, device=vectors.device)
-        numbers = pairs.cumsum(-1) * pairs  # the constrained heads of a word are numbered from 1
-        for number in range(1, int(numbers.max()) + 1 if numbers.numel() else 1):
-            of_words, heads = (numbers == number).int().max(-1)
-            logs = self.label_scores(vectors, heads).log_softmax(-1)
-            permitted = logs.masked_fill(_at(heads, denied), -torch.inf).logsumexp(-1)
-            values = torch.where(of_words.bool(), permitted, 0).to(weights.dtype)
-            weights = weights.scatter_add(-1, heads.unsqueeze(-1), values.unsqueeze(-1))
-        return weights
 
     def _log_likelihood(
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
@@ -342,12 +299,6 @@ class Parser(DependencyScores, StructurePredictor):
     def trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
         """Return the distribution over trees with one root, from scores of arcs, ``(batch, n, n + 1)``."""
         return TREES[self.config.trees](arcs, lengths)
-
-
-def _at(heads: Tensor, values: Tensor) -> Tensor:
-    """Select the values at the head of each word, ``(batch, n, c)``, from ``(batch, n, n + 1, c)``."""
-    index = heads[..., None, None].expand(-1, -1, 1, values.shape[-1])
-    return values.gather(2, index).squeeze(2)
 
 
 def _gatherable(heads: Tensor) -> Tensor:

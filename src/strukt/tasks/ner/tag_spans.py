@@ -106,10 +106,10 @@ class TagSpans(SpanLayer):
             need[0, torch.arange(start, end), self._indices(label, end - start)] = True
             if self._may_go_on and end < never.shape[1]:
                 never[0, end, self._indices(label, 2)[-1]] = True
-        given = chain.condition(need.to(chain.scores[0].device), never.to(chain.scores[0].device))
+        conditioned = chain.condition(need.to(chain.scores[0].device), never.to(chain.scores[0].device))
         if not forbidden:
-            return given
-        unary, transition = self._excluding(given, 0, forbidden).scores
+            return conditioned
+        unary, transition = self._excluding(conditioned, 0, forbidden).scores
         return LinearChain(unary.unsqueeze(0), transition.unsqueeze(0), validate_args=False)
 
     def spans_of(self, event: Tensor, forbidden: Sequence[Span] = ()) -> list[tuple[int, int, str]]:
@@ -120,7 +120,7 @@ class TagSpans(SpanLayer):
 
     @property
     def _may_go_on(self) -> bool:
-        """Whether the next word may extend a span, since its last tag does not mark the end."""
+        """True if the next word may extend a span, since its last tag does not mark the end."""
         return self.scheme.last == self.scheme.inside
 
     def best_spans(

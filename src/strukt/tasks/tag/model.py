@@ -35,6 +35,7 @@ from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.tag.config import Config
+from strukt.tasks.tag.partial_tags import forbidden_tags, require_possible
 from strukt.tasks.tag.token_codes import TokenCodes
 from strukt.viz import HeatMap, Lattice
 
@@ -85,13 +86,13 @@ class Tagger(StructurePredictor):
                 for problem in partial_scheme_problems(sentence, tags, config.constraints, labels.symbols):
                     raise problem.error()
         for sentence in tagged:
-            _require_possible(config, sentence, labels.symbols)
+            require_possible(sentence, _tags(config, sentence), labels.symbols)
         return tagged
 
     @staticmethod
     @override
     def has_annotation(config: Config, sentence: Sentence) -> bool:
-        return bool(_known_tags(config, sentence) or _forbidden(sentence))
+        return bool(_known_tags(config, sentence) or forbidden_tags(sentence))
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
@@ -122,7 +123,7 @@ class Tagger(StructurePredictor):
         targets = {"tags": torch.tensor(numbers, dtype=torch.long)}
         if not partial:
             return targets
-        indices = [(word, labels.index(tag)) for word, tag in _forbidden(sentence) if tag in labels]
+        indices = [(word, labels.index(tag)) for word, tag in forbidden_tags(sentence) if tag in labels]
         return targets | forbidden_targets(indices, 2)
 
     @property
@@ -272,21 +273,6 @@ def _tags(config: Config, sentence: Sentence) -> list[str]:
 def _known_tags(config: Config, sentence: Sentence) -> list[str]:
     """Return the tags of the annotated words."""
     return [tag for tag in _tags(config, sentence) if not (config.partial and tag == UNANNOTATED)]
-
-
-def _forbidden(sentence: Sentence) -> list[tuple[int, str]]:
-    """Return the forbidden tags: the index of the word, and the tag."""
-    return [(part.place[0] - 1, part.label) for part in sentence.forbidden if part.kind == "tag"]
-
-
-def _require_possible(config: Config, sentence: Sentence, labels: Sequence[str]) -> None:
-    """Check that each word with forbidden tags may have another tag."""
-    tags, forbidden = _tags(config, sentence), set(_forbidden(sentence))
-    for word in sorted({word for word, _ in forbidden}):
-        left = [tags[word]] if tags[word] != UNANNOTATED else labels
-        if all((word, tag) in forbidden for tag in left):
-            message = f"word {word + 1} may have no tag, because all of its tags are forbidden; remove a comment"
-            raise DataError(message, sentence.path, sentence.line)
 
 
 def _require_tagged(config: Config, sentence: Sentence) -> None:
