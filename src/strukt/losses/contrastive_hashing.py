@@ -66,7 +66,7 @@ def contrastive_hashing(
         GPU, to number labels and codes.
 
     Source:
-        Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
+        Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
 
     Examples:
         >>> view, opposite = torch.tensor([[[0.9, 0.1]], [[0.1, 0.9]]]), torch.tensor([[[0.1, 0.9]], [[0.9, 0.1]]])

@@ -77,7 +77,7 @@ class EncoderDecoder(nn.Module):
     all steps whose inputs are known. With `output_context`, the context is concatenated with the state for
     prediction.
 
-    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random
+    Source: Liu Ziyin et al. (2019), "Relational attention networks via fully-connected conditional random
     fields", algorithm 2, with input feeding and without the context in the output; Luong et al. (2015),
     "Effective approaches to attention-based neural machine translation", for contexts concatenated with states.
 

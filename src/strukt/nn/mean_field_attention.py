@@ -48,7 +48,7 @@ class MeanFieldAttention(Attention):
     relevant the more competitors are relevant. This start suits attention that chooses among many positions. To
     count positions, set ``rivalry`` to 0.
 
-    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random fields",
+    Source: Liu Ziyin et al. (2019), "Relational attention networks via fully-connected conditional random fields",
     algorithm 1, whose k iterations are k sweeps here. The signs follow `BinaryCRF`: J > 0 attracts.
 
     Examples:

@@ -38,7 +38,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     decoder: its previous state attends to the outputs up to and including the current word, it reads this word and
     the context, and its new state is the output.
 
-    Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Liu Ziyin et al. (2018), "Relational
+    Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Liu Ziyin et al. (2019), "Relational
     attention networks via fully-connected conditional random fields", algorithm 2, for input feeding.
 
     Args:

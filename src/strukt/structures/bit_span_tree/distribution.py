@@ -24,7 +24,7 @@ MOST_BITS = 62
 
 
 class BitSpanTree(BinaryTree):
-    """Binary trees in which each span has a code of k bits (Wang et al. 2024, section 3).
+    """Binary trees in which each span has a code of k bits (Wang and Utiyama 2024, section 3).
 
     Args:
         bits: ``batch + (n + 1, n + 1, k)``; ``[i, j]`` scores the value +1 of each bit of the span from fencepost

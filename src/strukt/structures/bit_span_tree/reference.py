@@ -1,7 +1,7 @@
 """Reference in PyTorch of binary trees over spans with codes of independent bits.
 
 A code is a choice of one of two values for each bit, so the sum over all codes of a span is a product over its
-bits, and the cubic part works on spans alone (Wang et al. 2024, section 3). Time O(n^3 + n^2 k) for k bits.
+bits, and the cubic part works on spans alone (Wang and Utiyama 2024, section 3). Time O(n^3 + n^2 k) for k bits.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def interaction_tree(
         spanning: The tree whose interactions are smallest in sum (``minimum``), as published, largest
             (``maximum``), or largest in absolute value (``absolute``).
 
-    Source: Liu Ziyin et al. (2018), section 3.3.
+    Source: Liu Ziyin et al. (2019), section 3.3.
 
     Complexity: O(n^2 log n).
 

@@ -25,7 +25,7 @@ from strukt.tasks.common.spans.prediction import PredictedSpan
 class CodeSpans(CountedCodes, SpanLayer):
     """A layer that predicts trees whose spans have binary codes, and translates the codes into labels.
 
-    Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions".
+    Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions".
 
     Args:
         config: The configuration of the task.

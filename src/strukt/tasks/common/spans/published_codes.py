@@ -24,7 +24,7 @@ class PublishedCodes(CodeSpans):
     A span is scored by a query and a key: those of its first and its last word. The layer has 2 K ceil(d / K) d
     parameters, for K bits and vectors of size d.
 
-    Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
+    Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
 
     Args:
         config: The configuration of the task.
