@@ -1,5 +1,6 @@
 """Feature maps: their kernels, their signs, and transitions of hidden Markov models made from them."""
 
+import copy
 import math
 
 import pytest
@@ -165,3 +166,31 @@ def test_transitions_of_features_learn(features):
         losses.append(loss.item())
     assert losses[-1] < losses[0]
     assert embeddings.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", FEATURE_MAPS)
+def test_half_types(name, dtype):
+    """Fourier features near 0 and inverse roots need float32."""
+    torch.manual_seed(0)
+    half = feature_map(name, 4, 60).to(dtype)
+    x = torch.randn(50, 4).to(dtype).requires_grad_()
+    full = copy.deepcopy(half).float()
+    torch.testing.assert_close(half(x).float(), full(x.float()), atol=0.1, rtol=0.02)
+    (grad,) = torch.autograd.grad(half(x).float().sum(), x)
+    assert grad.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", [ExponentialFeatures, FourierFeatures, LinearFeatures, SoftplusFeatures])
+def test_sizes_are_checked(kind):
+    with pytest.raises(ValueError, match="features is 0; expected at least 1"):
+        kind(4, 0)
+    with pytest.raises(ValueError, match="size is 0; expected at least 1"):
+        kind(0, 4)
+
+
+def test_landmarks_and_their_width_are_checked():
+    with pytest.raises(ValueError, match=r"landmarks has shape \(4,\); expected \(features, size\)"):
+        NystromFeatures(torch.zeros(4))
+    with pytest.raises(ValueError, match="width is 0; expected a finite number above 0"):
+        NystromFeatures(torch.zeros(2, 4), 0)

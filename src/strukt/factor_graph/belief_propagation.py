@@ -18,6 +18,7 @@ from torch import Tensor
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.factor_graph.messages import FactorGroup, factor_groups
 from strukt.inference.settings import require_damping, require_iterations
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
@@ -41,6 +42,7 @@ class BeliefPropagation:
     iterations: Tensor
 
 
+@full_precision
 def belief_propagation(
     problem: Problem, arrays: Arrays, iterations: int, damping: float, tol: float
 ) -> BeliefPropagation:

@@ -11,6 +11,7 @@ from torch import Tensor
 from strukt.checks import guards
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.factor_graph.factor import AnyFactor
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 MOST_VARIABLES = 20
@@ -44,6 +45,7 @@ class Enumeration:
         return log_softmax(self._padded_scores, -1).exp()[..., : len(self.assignments)]
 
     @property
+    @full_precision
     def marginals(self) -> Tensor | tuple[Tensor, ...]:
         """The probability that each variable is 1, in the shape of the variables; differentiable."""
         return self.arrays.shaped(self.probabilities @ self.assignments.to(self.scores))
@@ -78,6 +80,7 @@ class Enumeration:
         return torch.cat([self.scores, nothing], -1)
 
 
+@full_precision
 def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
     """Score all assignments, in O(2^V (V + F)) time for V variables and F factors.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from strukt.factor_graph.branch_and_bound import best_assignment
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.inference.lp_sparsemap.admm import MAX_ITERATIONS, solve, warn_unless_converged
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.undifferentiated import plain
 
 
@@ -42,6 +43,7 @@ class Relaxation:
     state: Any
 
 
+@full_precision
 def solve_relaxation(
     problem: Problem,
     arrays: Arrays,
@@ -88,6 +90,7 @@ def solve_relaxation(
     )
 
 
+@full_precision
 def solve_exactly(problem: Problem, arrays: Arrays, max_nodes: int, tol: float) -> Relaxation:
     """Return the best assignments by branch and bound; they have no gradient and no state for a warm start.
 

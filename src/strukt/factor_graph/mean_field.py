@@ -14,6 +14,7 @@ from strukt.factor_graph.soft import Soft
 from strukt.factor_graph.variables import VariablesLike
 from strukt.inference import mean_field as inference
 from strukt.inference.mean_field import Blocks, MeanField, Settings
+from strukt.kernels.full_precision import full_precision
 
 Setting = float | Tensor | Sequence[Tensor]
 """A setting: a number for all variables, or tensors in the shapes of the variables."""
@@ -22,6 +23,7 @@ Ordering = str | Sequence[VariablesLike]
 """An order of updates: ``"sequential"``, ``"parallel"``, or arrays of variables to update one after another."""
 
 
+@full_precision
 def mean_field(
     problem: Problem, arrays: Arrays, course: Settings, ordering: Ordering
 ) -> MeanField[Tensor | tuple[Tensor, ...]]:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from strukt.kernels import detour, dispatch
+from strukt.kernels.full_precision import full_precision
 
 _LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-call]
 """The library of operators; those of ``torch.library.custom_op`` would load PyTorch's compiler on first use."""
@@ -81,6 +82,7 @@ def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[...,
     if _DEFINED[name] > 1:
         name = f"{name}_{_DEFINED[name]}"
     _LIBRARY.define(name + schema, tags=torch.Tag.pt2_compliant_tag)  # type: ignore[no-untyped-call]
+    body = full_precision(body)
     _LIBRARY.impl(name, body, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     if fake is not None:
         torch.library.register_fake(f"strukt::{name}", fake, lib=_LIBRARY)

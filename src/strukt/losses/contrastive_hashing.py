@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from strukt.checks import arguments
+from strukt.kernels.full_precision import full_precision
 from strukt.structures.bit_span_tree.distribution import MOST_BITS, to_bits, to_codes
 
 
+@full_precision
 def contrastive_hashing(
     first: Tensor,
     second: Tensor,

@@ -19,6 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from strukt.kernels.full_precision import full_precision
+from strukt.nn.inputs import precise, require_sizes
+
 FLOOR = 1e-6
 """The smallest feature of maps that could otherwise return 0 or less."""
 
@@ -76,6 +79,7 @@ class ExponentialFeatures(nn.Module):
 
     def __init__(self, size: int, features: int, learn: bool = True, orthogonal: bool = True) -> None:
         super().__init__()
+        require_sizes(size=size, features=features)
         rows = normal_rows(size, features, orthogonal)
         if learn:
             self.rows = nn.Parameter(rows)
@@ -99,6 +103,7 @@ class LinearFeatures(nn.Linear):
     """
 
     def __init__(self, size: int, features: int) -> None:
+        require_sizes(size=size, features=features)
         super().__init__(size, features)
 
     def reset_parameters(self) -> None:
@@ -117,6 +122,7 @@ class SoftplusFeatures(nn.Module):
 
     def __init__(self, size: int, features: int) -> None:
         super().__init__()
+        require_sizes(size=size, features=features)
         self.linear = nn.Linear(size, features)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -129,6 +135,8 @@ class SoftplusFeatures(nn.Module):
 
 class FourierFeatures(nn.Module):
     """Random Fourier features (RFF) plus 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
+
+    They are computed in float32 at least, even under autocast: in half types, logs near 0 would be infinite.
 
     The usual features cos(w x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), but half of them are
     negative. With 1 added they are at least `FLOOR`, and dot products of them are an unbiased estimate of the
@@ -144,12 +152,15 @@ class FourierFeatures(nn.Module):
 
     def __init__(self, size: int, features: int) -> None:
         super().__init__()
+        require_sizes(size=size, features=features)
         self.register_buffer("rows", normal_rows(size, features, True))
         self.register_buffer("phase", 2 * math.pi * torch.rand(features))
 
+    @full_precision
     def forward(self, x: Tensor) -> Tensor:
         """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
-        raised: Tensor = 1.0 + FLOOR + torch.cos(x @ self.rows.mT + self.phase)
+        phase = precise(x) @ precise(self.rows).mT + precise(self.phase)
+        raised: Tensor = 1.0 + FLOOR + torch.cos(phase)
         return raised.log() - math.log(len(self.rows)) / 2
 
 
@@ -157,29 +168,39 @@ class NystromFeatures(nn.Module):
     """Nystrom features K(x, l) K(l, l)^(-1/2) of a Gaussian kernel K: projections onto landmarks l.
 
     The dot product of the features of x and y equals the kernel if x or y is a landmark. Features may be negative:
-    those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact.
+    those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact. They are
+    computed in float32 at least, even under autocast, because there is no inverse root in half types.
 
     Source: Williams and Seeger (2001).
 
     Args:
         landmarks: ``(features, size)``, initial landmarks, such as embeddings of some states; they are learned.
         width: Standard deviation of the Gaussian.
+
+    Raises:
+        ValueError: If the landmarks have another shape, or the width is not above 0.
     """
 
     def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:
         super().__init__()
+        if landmarks.dim() != 2 or not landmarks.numel():
+            raise ValueError(f"landmarks has shape {tuple(landmarks.shape)}; expected (features, size)")
+        if not 0 < width < math.inf:
+            raise ValueError(f"width is {width}; expected a finite number above 0")
         self.landmarks = nn.Parameter(landmarks.detach().clone())
         self.width = width
 
+    @full_precision
     def forward(self, x: Tensor) -> Tensor:
         """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
-        root: Tensor = _InverseRoot.apply(self._kernel(self.landmarks))  # type: ignore[no-untyped-call]
-        projected = self._kernel(x) @ root
+        landmarks = precise(self.landmarks)
+        root: Tensor = _InverseRoot.apply(self._kernel(landmarks, landmarks))  # type: ignore[no-untyped-call]
+        projected = self._kernel(precise(x), landmarks) @ root
         return projected.clamp(min=FLOOR).log()
 
-    def _kernel(self, x: Tensor) -> Tensor:
-        lengths = x.square().sum(-1, keepdim=True) + self.landmarks.square().sum(-1)
-        distance: Tensor = lengths - 2 * x @ self.landmarks.mT
+    def _kernel(self, x: Tensor, landmarks: Tensor) -> Tensor:
+        lengths = x.square().sum(-1, keepdim=True) + landmarks.square().sum(-1)
+        distance: Tensor = lengths - 2 * x @ landmarks.mT
         return (-distance.clamp(min=0.0) / (2 * self.width**2)).exp()
 
 
@@ -201,6 +222,7 @@ class _InverseRoot(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @full_precision
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         values, vectors = ctx.saved_tensors
         root, floored = values.clamp(min=FLOOR).sqrt(), values < FLOOR

@@ -12,6 +12,7 @@ from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.inference.mean_field import Blocks, MeanField, Settings, mean_field
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF
@@ -83,6 +84,7 @@ class BinaryCRF(AbsenceStructure):
         marginals, halves, _ = self.oracles.marginals(unary, each, *rest)
         return self._to_batch(2 * halves + torch.diag_embed(marginals))
 
+    @full_precision
     def mean_field(
         self,
         iterations: int = 50,
@@ -127,6 +129,7 @@ class BinaryCRF(AbsenceStructure):
         ends = (part.reshape(batch) for part in (result.status, result.residual, result.iterations))
         return MeanField(marginals, energy, free, *ends)
 
+    @full_precision
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
         """Run loopy belief propagation: marginals and the Bethe estimate of the log-partition; differentiable.
 

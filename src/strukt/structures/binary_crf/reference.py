@@ -14,6 +14,7 @@ from torch import Tensor
 
 from strukt.kernels import semiring
 from strukt.kernels.autograd import Scores
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 MOST_VARIABLES = 20
@@ -82,6 +83,7 @@ def max_marginals(*arguments: Tensor) -> Tensor:
     return torch.stack(best, -1) if best else torch.zeros_like(unary)
 
 
+@full_precision
 def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
     """Return the scores ``(batch, 2^n)`` of all states, -inf for forbidden states.
 

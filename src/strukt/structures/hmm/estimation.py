@@ -9,6 +9,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks.lengths import Lengths
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.counts import Counts, expected_counts
 from strukt.structures.hmm.inference import HMMInference
@@ -20,6 +21,7 @@ from strukt.structures.hmm.reference import safe_log
 class HMMEstimation(HMMInference):
     """A hidden Markov model whose parameters can be estimated, step by step; see `HMM.fit`."""
 
+    @full_precision
     def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
         """Return the expected number of uses of each parameter given observations: the E step of EM.
 
@@ -36,6 +38,7 @@ class HMMEstimation(HMMInference):
                 statistics=lambda used: self.emission.statistics(seen.values, used[:rows]),
             )
 
+    @full_precision
     def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
         """Return the model that maximises the expected likelihood times the prior: the M step (Baum et al. 1970).
 
@@ -55,6 +58,7 @@ class HMMEstimation(HMMInference):
         initial = updated(self.initial, first, 0).detach()
         return self._rebuilt(initial, transition, self.emission.maximised(counts.emission, priors.emission))
 
+    @full_precision
     def redrawn(self, x: Tensor, lengths: Lengths | None = None) -> Self:
         """Return a model of the same form with random parameters, as the start of a fit to observations.
 
@@ -80,6 +84,7 @@ class HMMEstimation(HMMInference):
             parameters[0], transition, self.emission.from_unconstrained(tuple(parameters[count:]))
         )
 
+    @full_precision
     def log_prior(self, priors: Priors) -> Tensor:
         """Return the log-density of the parameters under priors, up to a constant: ``()``; differentiable."""
         matrices, band = self.transition.factors()

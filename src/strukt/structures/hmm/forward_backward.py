@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.undifferentiated import carries_derivative
 from strukt.structures.hmm import blocked_forward, few_states, parallel_scan, reference, scaled_forward
 from strukt.structures.hmm.blocked_forward import Blocks
@@ -116,6 +117,7 @@ class _Evidence(torch.autograd.Function):
         ctx.inputs = len(scores)
 
     @staticmethod
+    @full_precision
     def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
         words, lengths, underflowed, state, *tensors = ctx.saved_tensors
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]

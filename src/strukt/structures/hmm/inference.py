@@ -9,6 +9,7 @@ from torch import Tensor, distributions
 
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import filtering_smoothing, sampling, viterbi
 from strukt.structures.hmm.emissions.symbols import Symbols, words_of_states
@@ -25,6 +26,7 @@ class HMMInference(HMMParameters):
 
     # The probability of observations.
 
+    @full_precision
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the log-probability of sequences given their lengths; -inf if impossible. Differentiable.
 
@@ -42,6 +44,7 @@ class HMMInference(HMMParameters):
         seen = self._observed(x, lengths, by_block=factors[1] is None)
         return self._evidence(seen, self._beginning(len(seen.rows)), factors)[0].reshape(seen.shape)
 
+    @full_precision
     def stream(
         self, x: Tensor, state: Tensor | None = None, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -64,6 +67,7 @@ class HMMInference(HMMParameters):
         after = following(last, seen.lengths, initial, *factors)
         return evidence.reshape(seen.shape), after.reshape(*seen.shape, self.states)
 
+    @full_precision
     def predict_next(self, x: Tensor, lengths: Lengths | None = None) -> distributions.Distribution:
         """Return the distribution of the next observation, with batch shape ``(*)``; differentiable.
 
@@ -82,6 +86,7 @@ class HMMInference(HMMParameters):
         guards.require_feasible(evidence.reshape(-1), evidence.detach().reshape(-1))
         return self.emission.mixture(state)
 
+    @full_precision
     def predict(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the log-probability of every word at each position, given the words before: ``(*, n, v)``.
 
@@ -95,6 +100,7 @@ class HMMInference(HMMParameters):
         _, ahead = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
         return words_of_states(ahead, table).reshape(*x.shape, len(table))
 
+    @full_precision
     def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
         """Fill in the missing words of sentences, given all other words, before and after.
 
@@ -135,6 +141,7 @@ class HMMInference(HMMParameters):
         """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank."""
         return self.sample_with_states(sample_shape, length).x
 
+    @full_precision
     def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> HMMSample:
         """Draw observations as `sample` does, and return them with their hidden states.
 
@@ -156,6 +163,7 @@ class HMMInference(HMMParameters):
 
     # The hidden states.
 
+    @full_precision
     def filter(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the probability of each state given the observations up to its own: ``(*, n, z)``.
 
@@ -165,6 +173,7 @@ class HMMInference(HMMParameters):
         states, _ = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
         return states.reshape(*seen.places, self.states)
 
+    @full_precision
     def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the probability of each state given all observations: ``(*, n, z)``; differentiable.
 
@@ -174,6 +183,7 @@ class HMMInference(HMMParameters):
         states = filtering_smoothing.smoothed(seen.rows, seen.lengths, *self._model(seen))
         return states.reshape(*seen.places, self.states)
 
+    @full_precision
     def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
         """Return the distribution of states given observations; its log-partition is their log-probability.
 
@@ -189,6 +199,7 @@ class HMMInference(HMMParameters):
         matrix = safe_log(self.transition.dense())
         return LinearChain(unary, matrix, seen.lengths.reshape(seen.shape), validate_args=False)
 
+    @full_precision
     def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
         """Return the most probable states ``(*, n)`` (Viterbi), and their log-probability with the observations.
 
@@ -204,6 +215,7 @@ class HMMInference(HMMParameters):
         guards.require_feasible(path, score)
         return path.reshape(seen.places), score.to(self.initial.dtype).reshape(seen.shape)
 
+    @full_precision
     def sample_posterior(
         self, x: Tensor, lengths: Lengths | None = None, sample_shape: Sequence[int] = ()
     ) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.full_precision import full_precision
 from strukt.kernels.memory import empty_tensor
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm.pieces import pieces, rows_at_once
@@ -45,6 +46,7 @@ class _LogTotals(torch.autograd.Function):
         ctx.save_for_backward(*inputs, output)
 
     @staticmethod
+    @full_precision
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
         states, words, bias, total = ctx.saved_tensors
         if torch.is_grad_enabled():  # somebody differentiates the gradient
@@ -88,6 +90,7 @@ class _Columns(torch.autograd.Function):
         ctx.save_for_backward(*inputs, output[1])
 
     @staticmethod
+    @full_precision
     def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, None]:
         logits, words, total = ctx.saved_tensors
         if grad is None:
