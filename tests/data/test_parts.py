@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.data import conllu
+from strukt.data import columns, conllu
 from strukt.data.conllu import entity_notes
-from strukt.data.entities import json_lines
+from strukt.data.entities import json_lines, layers
 from strukt.data.parts import Part, part_of
 from strukt.errors import DataError
 
@@ -107,3 +107,32 @@ def test_a_comment_says_that_entities_are_partial():
     assert sentence.is_partial
     [plain] = entity_notes.read(io.BytesIO(str(conllu.from_forms(["Ada"])).encode()))
     assert not plain.is_partial
+
+
+def test_parts_are_forbidden_in_addition_to_others():
+    span = Part("span", (0, 1), "LOC")
+    for sentence in (in_comments(PARTS[0]), json_line(forbidden=[PARTS[3]._replace(place=(0, 2)).as_json()])):
+        before = sentence.forbidden
+        assert sentence.forbidding([span]).forbidden == [*before, span]
+        assert sentence.forbidden == before
+        assert sentence.forbidding([]) == sentence
+    with pytest.raises(ValueError, match="JSON lines can forbid spans only"):
+        json_line().forbidding([Part("tag", (1,), "NN")])
+    with pytest.raises(ValueError, match="this format cannot forbid parts"):
+        next(columns.read(io.BytesIO(b"Ada\tB-PER\n\n"))).forbidding([span])
+
+
+def test_sentences_are_marked_as_partial_once():
+    [sentence] = entity_notes.read(io.BytesIO(str(conllu.from_forms(["Ada"], ["# text = Ada"])).encode()))
+    marked = sentence.as_partial()
+    assert marked.plain.comments == ["# text = Ada", "# entities = partial"]
+    assert marked.as_partial() == marked
+    assert str(json_line().as_partial().as_partial()).count("partial") == 1
+    with pytest.raises(ValueError, match="this format cannot say that entities are partly annotated"):
+        next(layers.read(io.BytesIO(b"Ada\tB-PER\n\n"))).as_partial()
+
+
+def test_a_comment_is_one_line_with_a_mark():
+    for text in ("text", "# a\n# b"):
+        with pytest.raises(ValueError, match="comments: got one that is not a single line beginning with '#'"):
+            in_comments().with_comments([text])
