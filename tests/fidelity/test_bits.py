@@ -1,4 +1,4 @@
-"""Spans with binary codes as published (Wang and Utiyama 2024): equations 2 and 9 to 21, spelled out over all trees."""
+"""Spans with binary codes as published (Wang and Utiyama 2024): equations 2 and 9 to 21, over all trees."""
 
 import itertools
 import math

@@ -16,8 +16,8 @@ class AttentionHash(nn.Module):
     The layer is multi-head attention with one head for each bit, reduced to its scores: there are queries and
     keys, but no values, output projection or label table. The scores are the input of `BitSpanTree`.
 
-    Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.1,
-    equation 11.
+    Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section
+    3.1, equation 11.
 
     Args:
         size: Size of the vectors of words or of fenceposts.

@@ -15,7 +15,8 @@ class CodeVocabulary:
     nearest counted code, by the number of bits that differ. Of equally near codes, the one counted more often
     wins, then the smaller one.
 
-    Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.5.
+    Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section
+    3.5.
 
     Args:
         counts: For each code, how often it was seen with each label.
