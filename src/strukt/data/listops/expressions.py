@@ -65,8 +65,8 @@ def parse(text: str) -> Expression:
         ValueError: If the text is not an expression.
 
     Examples:
-        >>> found = parse("[MAX 2 9 [MIN 4 7 ] 0 ]")
-        >>> found.heads, found.arities, found.value
+        >>> result = parse("[MAX 2 9 [MIN 4 7 ] 0 ]")
+        >>> result.heads, result.arities, result.value
         ([0, 1, 1, 1, 4, 4, 4, 1, 1], [4, 2], 9)
         >>> parse("( ( ( ( ( [SM 6 ) 5 ) 9 ) 0 ) ] )").symbols
         ['[SM', '6', '5', '9', '0', ']']

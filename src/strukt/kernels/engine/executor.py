@@ -63,7 +63,7 @@ class Executor:
         return parts if len(parts) > 1 else parts[0]
 
     def _step(self, arguments: Sequence[Any]) -> tuple[list[Tensor], Sequence[Any], _Step]:
-        """Return precise scores, options, and what computes a step for them."""
+        """Return the scores as `precise` converts them, the options, and a `_Step` that computes on the batch."""
         layout, (inputs, lengths, options) = self._layout, self._layout._split(arguments)
         scores = [precise(score) for score in inputs]
         sizes, shape, device = layout._sizes(scores, options), layout._places(scores), scores[0].device

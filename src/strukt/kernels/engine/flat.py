@@ -96,13 +96,13 @@ def indices_of_mark(marks: Array, mark: float) -> Tensor | None:
 def compute_chosen(
     function: Callable[..., Any], chosen: Tensor | None, results: Sequence[Tensor], *arguments: Any
 ) -> None:
-    """Compute some items of a batch by a table and insert their results.
+    """Compute the results of chosen items of a batch by another function, and insert them.
 
     Args:
-        function: Function of the arguments; extra results are ignored.
-        chosen: The indices of the items; None for none.
-        results: The results of all other items, updated in place; entries shared by several items are sums over
-            them.
+        function: Computes a batch from the arguments; results beyond those of ``results`` are ignored.
+        chosen: The indices of these items; None if there are none.
+        results: The results of the batch, updated in place. The entries of chosen items are replaced; an entry
+            that several items share is a sum over them, to which the chosen items are added.
         arguments: The arguments of the batch, tensors before numbers; several items may share an entry.
     """
     if chosen is None:

@@ -128,7 +128,7 @@ def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
 
 @inner
 def open_item(state: ActiveSet, start: Start, b: int) -> None:
-    """Start the active set of item b, whose scores are in ``main``: with the structures to start from, if any."""
+    """Start the active set of item b from its warm start, if any; ``state.main`` must hold the scores."""
     if start.weights.shape[1]:
         active_set.resume(state, start.parts[b], start.counts[b], start.extra[b], start.weights[b])
     else:

@@ -57,7 +57,7 @@ def _gains(
     start: int,
     step: int,
 ) -> None:
-    """Write the gains ``result (rows,)``.
+    """Write the gain of each row's point at its scores, ``result (rows,)``; see the formula in `_terms`.
 
     Arrays: ``points``, their ``bits``, and ``scores (rows, d)``; ``centres`` and ``alphas (rows,)``.
     """

@@ -68,9 +68,10 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 @kernel
 def _bit_places(spans: Array, codes: Array, bits: int, positive: Array, negative: Array) -> None:
-    """Write the places of the bits of codes that are 1 to ``positive``, and of those that are 0 to ``negative``.
+    """Write the place of each 1 bit of the codes to ``positive``, and of each 0 bit to ``negative``.
 
-    Arrays: ``spans`` and ``codes (rows, count)``; the results ``positive`` and ``negative (rows, count bits)``.
+    Arrays: ``spans`` and ``codes (rows, count)``; the results ``positive`` and ``negative (rows, count bits)``,
+    whose other entries stay as they are.
     """
     for row in range(len(spans)):
         for k in range(spans.shape[1]):

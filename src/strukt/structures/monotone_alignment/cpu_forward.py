@@ -19,7 +19,7 @@ def rows_on(n: int, m: int, d: int) -> tuple[int, int]:
 
 @inner
 def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
-    """Return these two rows for the cells of a diagonal that a move enters from another cell."""
+    """Return the first row, and the last row plus 1, of cells of a diagonal that a move enters from another."""
     first, end = rows_on(n, m, d)
     down, right = int(move != INSERT), int(move != DELETE)
     return max(first, down), min(end, d - right + 1)

@@ -4,8 +4,7 @@ Wilson's algorithm (1996) takes as long as its random walk needs to reach the tr
 strongly prefer each other. A walk that exceeds its budget is abandoned. The tree then grows word by word, while
 the elimination of the words, computed once for the sentence, is undone in log space. Abandoning a walk changes no
 probability, because the tree is independent of the length of the walk: the cycles popped on the way are
-    independent
-of the tree.
+independent of the tree.
 
 Eliminating word k adds the weight of the path from i through k to j to the weight of each arc from i to j. To undo
 this, each arc of a tree over the words before k is replaced by itself or by the path through k, drawn in

@@ -75,7 +75,10 @@ class Run:
         return result, chart
 
     def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
-        """Return outside sums of cells, without weights only if ``keep``; and uses of weights times factors."""
+        """Return the outside sums of cells, and the uses of weights times ``factors (batch,)``.
+
+        If ``keep``, sums without the weights of rows are returned, too; else ``bare`` is the same as ``weighed``.
+        """
         table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
         bare = self.numbers() if keep else weighed
         parts = self.place_scores.new_empty(self.batch, self.count)
