@@ -12,7 +12,7 @@ from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import filled, no_events
-from strukt.structures.ctc import cpu_beam_search
+from strukt.structures.ctc import cpu_prefix_beam_search
 from strukt.structures.ctc.ngrams import NgramModel, ngrams_of
 from strukt.structures.ctc.spans import LabelSpans, label_spans
 
@@ -128,7 +128,7 @@ def ctc_beam_search(
     rows, sizes = rows.cpu().reshape(items, n, labels).contiguous(), lengths.cpu().reshape(items).contiguous()
     result, scores = no_events(items, k, n), filled((items, k), -torch.inf, torch.float64)
     over_batch(
-        cpu_beam_search.search,
+        cpu_prefix_beam_search.search,
         thread_count(items, items * n * beam_size * labels),
         rows.double().numpy(),  # so that the search is compiled for one type only
         sizes.numpy(),
