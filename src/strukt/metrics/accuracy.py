@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strukt.metrics.counts import percent
+from strukt.metrics.counts import percent, require_same_length
 
 
 class Accuracy:
@@ -27,6 +27,7 @@ class Accuracy:
         Raises:
             ValueError: If the sentences differ in length.
         """
+        require_same_length(gold, predicted, "tags")
         self.right += sum(a == b for a, b in zip(gold, predicted, strict=True))
         self.words += len(gold)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strukt.metrics.counts import percent
+from strukt.metrics.counts import percent, require_same_length
 
 Arc = tuple[int, str]
 """The head of a word, 0 for the root, and its relation."""
@@ -50,6 +50,7 @@ class AttachmentScore:
         Raises:
             ValueError: If the sentences differ in length.
         """
+        require_same_length(gold, predicted, "arcs")
         for (gold_head, gold_deprel), (head, deprel) in zip(gold, predicted, strict=True):
             gold_relation, relation = gold_deprel.split(":")[0], deprel.split(":")[0]
             is_right = gold_head == head and gold_relation == relation

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from strukt.metrics.counts import LabelCounts, percent
+from strukt.metrics.counts import LabelCounts, percent, require_same_length
 
 
 class ClassAccuracy(LabelCounts):
@@ -28,6 +28,7 @@ class ClassAccuracy(LabelCounts):
         Raises:
             ValueError: If `gold` and `predicted` differ in length.
         """
+        require_same_length(gold, predicted, "classes", "item")
         self.right.update(a for a, b in zip(gold, predicted, strict=True) if a == b)
         self.gold.update(gold)
         self.predicted.update(predicted)

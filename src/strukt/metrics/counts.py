@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sized
 
 
 def percent(part: float, whole: float) -> float:
@@ -13,6 +14,23 @@ def percent(part: float, whole: float) -> float:
         (25.0, 0.0)
     """
     return 100 * part / whole if whole else 0.0
+
+
+def require_same_length(gold: Sized, predicted: Sized, values: str, unit: str = "word") -> None:
+    """Check that there are as many predicted values as gold ones, before any of them is counted.
+
+    Raises:
+        ValueError: If there are not.
+
+    Examples:
+        >>> require_same_length(["DET"], [], "tags")
+        Traceback (most recent call last):
+        ValueError: gold has 1 tags, predicted 0; expected one for each word
+    """
+    if len(gold) != len(predicted):
+        raise ValueError(
+            f"gold has {len(gold)} {values}, predicted {len(predicted)}; expected one for each {unit}"
+        )
 
 
 def precision_recall_f1(gold: int, predicted: int, right: int) -> dict[str, float]:

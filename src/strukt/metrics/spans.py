@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strukt.metrics.counts import LabelCounts, precision_recall_f1
+from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_same_length
 
 Span = tuple[str, int, int]
 """Label, first position and last position, inclusive."""
@@ -58,10 +58,7 @@ class SpanF1(LabelCounts):
         Raises:
             ValueError: If the sentences differ in length.
         """
-        if len(gold) != len(predicted):
-            raise ValueError(
-                f"gold has {len(gold)} tags, predicted {len(predicted)}; expected one for each word"
-            )
+        require_same_length(gold, predicted, "tags")
         gold_spans, predicted_spans = set(spans(gold)), set(spans(predicted))
         self.gold.update(label for label, _, _ in gold_spans)
         self.predicted.update(label for label, _, _ in predicted_spans)
