@@ -40,7 +40,8 @@ def scaled_dot_product_attention(
         ``(..., heads, l, v)``; zeros for a query that may attend to nothing.
 
     Raises:
-        ValueError: If ``attn_mask`` is not None and ``is_causal`` is True, or ``dropout_p`` is not a probability.
+        ValueError: If ``attn_mask`` is not None and ``is_causal`` is True, if it holds integers, or if
+            ``dropout_p`` is not a probability.
 
     Complexity:
         Time O(l s (e + v)) for each head, plus that of the mapping; memory O(l s).
@@ -57,6 +58,10 @@ def scaled_dot_product_attention(
     if attn_mask is not None and is_causal:
         raise ValueError(
             "both attn_mask and is_causal are set; expected only one: combine them in attn_mask"
+        )
+    if attn_mask is not None and not (attn_mask.dtype == torch.bool or attn_mask.is_floating_point()):
+        raise ValueError(
+            f"attn_mask has dtype {attn_mask.dtype}; expected Booleans, attn_mask.bool(), or scores to add"
         )
     if enable_gqa:
         key, value = (
