@@ -162,3 +162,10 @@ def test_wrong_arguments_are_named(change, message):
     } | change
     with pytest.raises(ValueError, match=message):
         strukt.ctc_loss(**given)
+
+
+@pytest.mark.parametrize(("lengths", "name"), [((None, [2, 2]), "input"), (([4, 4], None), "target")])
+def test_lengths_are_required(lengths, name):
+    message = rf"{name}_lengths is None; expected a LongTensor of shape \(2,\)"
+    with pytest.raises(ValueError, match=message):
+        strukt.ctc_loss(torch.zeros(4, 2, 3), torch.ones(2, 2, dtype=torch.long), *lengths)

@@ -217,3 +217,11 @@ def test_the_default_device_plays_no_part(loss, mapping, parameter):
     with torch.device("meta"):
         assert torch.equal(mapping(x, parameter), mapped)
         assert torch.equal(loss(x, target, parameter), expected)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_the_loss_of_no_scores_is_zero(reduction):
+    empty = torch.zeros(2, 0, requires_grad=True)
+    loss = losses.sparsemax_loss(empty, torch.zeros(2, 0), reduction=reduction)
+    assert torch.equal(loss, torch.zeros(2) if reduction == "none" else torch.tensor(0.0))
+    assert torch.autograd.grad(loss.sum(), empty)[0].shape == (2, 0)

@@ -82,7 +82,7 @@ def loss(
     plain, each = scores.detach(), parameter.detach()
     alphas = (each if alpha is None else alpha).double()
     if target.is_floating_point():
-        centres = torch.zeros_like(plain[..., 0])
+        centres = plain.new_zeros(len(plain))
         target_gain = sparsemax_entmax.gain(plain, target, centres, alphas)
     else:
         target_score = plain.gather(-1, target.unsqueeze(-1)).squeeze(-1)

@@ -34,6 +34,8 @@ def lengths_on(
     Raises:
         ValueError: If the shape or type is wrong, or a length is not between 0 and ``longest``.
     """
+    if value is None:
+        raise ValueError(f"{name} is None; expected a LongTensor of shape ({batch},)")
     tensor = as_tensor(value, name)
     tensor = tensor.to(device) if isinstance(tensor, Tensor) and not tensor.is_cpu else tensor
     check = validate_args is not False
