@@ -78,3 +78,9 @@ def test_characters_and_affixes_may_be_left_out():
     model = WordEmbeddings(10, 4)
     assert model.size == 4
     assert model(**INPUTS).shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_the_dropout_of_words_is_a_probability(share):
+    with pytest.raises(ValueError, match=f"word_dropout is {share}; expected a probability, 0 to 1"):
+        WordEmbeddings(9, 4, word_dropout=share)

@@ -117,3 +117,13 @@ def test_a_sentence_that_was_seen_often_is_more_probable_than_by_chance():
 def test_sizes_are_positive(words, order):
     with pytest.raises(ValueError, match="expected at least 1 of both"):
         KneserNey(words, order)
+
+
+def test_wrong_calls_are_refused():
+    model = KneserNey(6, 3)
+    with pytest.raises(ValueError, match="no sentences were counted; call count"):
+        model.log_probs(torch.tensor([[1, 2]]))
+    with pytest.raises(ValueError, match="sentences is empty; expected at least one"):
+        model.count([])
+    with pytest.raises(ValueError, match=r"sentences\[1\] is \[1, 2\]; expected a LongTensor of shape \(n,\)"):
+        model.count([torch.tensor([1]), [1, 2]])

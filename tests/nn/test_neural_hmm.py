@@ -195,3 +195,8 @@ def test_counts_are_those_of_all_words():
 def test_errors_say_what_is_wrong(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         model(**options)
+
+
+def test_counts_of_words_are_not_negative():
+    with pytest.raises(ValueError, match=r"counts holds -5\.0 at position 1; expected finite numbers"):
+        NeuralHMM(6, 3, size=8).begin_with(torch.tensor([1.0, -5.0, 2.0]))

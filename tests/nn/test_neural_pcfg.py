@@ -103,3 +103,11 @@ def test_the_bound_is_below_the_evidence(options):
 def test_sizes_are_positive():
     with pytest.raises(ValueError, match=r"preterminals is 0; expected at least 1"):
         NeuralPCFG(3, 0, V)
+
+
+def test_sentences_without_words():
+    """As many as there are in a batch, or all of them."""
+    grammar = CompoundPCFG(3, 4, 5, size=8, latent=2)
+    trees, divergence = grammar(torch.zeros(2, 0, dtype=torch.long))
+    assert torch.equal(trees.log_partition, torch.zeros(2))
+    assert divergence.isfinite().all()

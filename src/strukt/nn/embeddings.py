@@ -123,6 +123,8 @@ class WordEmbeddings(nn.Module):
         self.words = nn.Embedding(words, size, padding_idx=PADDING)
         self.characters = characters
         self.affixes = nn.ModuleList(nn.Embedding(count, affix_size) for count in affixes or [])
+        if not 0 <= word_dropout <= 1:
+            raise ValueError(f"word_dropout is {word_dropout}; expected a probability, 0 to 1")
         self.word_dropout = word_dropout
         self.size = size + (characters.size if characters else 0) + affix_size * len(self.affixes)
 

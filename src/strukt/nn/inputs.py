@@ -96,8 +96,9 @@ def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
     """Return the logs of word counts plus 1, as initial values for ``bias``, in its dtype.
 
     Raises:
-        ValueError: If `counts` does not have one entry for each word.
+        ValueError: If `counts` does not have one entry of 0 or more for each word.
     """
     if counts.shape != bias.shape:
         raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(bias.shape)}")
+    guards.require_values(counts, (counts >= 0) & counts.isfinite(), "counts", "finite numbers of 0 or more", 0)
     return (counts + 1).to(bias).log()

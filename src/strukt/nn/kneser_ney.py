@@ -85,9 +85,13 @@ class KneserNey(nn.Module):
             sentences: A vector of word indices, from 0 to v - 1, for each sentence.
 
         Raises:
-            ValueError: If a word is out of range.
+            ValueError: If there is no sentence, or one is not a vector of word indices.
         """
+        if not len(sentences):
+            raise ValueError("sentences is empty; expected at least one")
         for place, sentence in enumerate(sentences):
+            if not isinstance(sentence, Tensor) or sentence.dim() != 1:
+                raise ValueError(f"sentences[{place}] is {sentence!r:.60}; expected a LongTensor of shape (n,)")
             lengths_of_symbols(f"sentences[{place}]", sentence.unsqueeze(0), None, self.words)
         padding = torch.full((self.order,), self.beginning)
         symbols = torch.cat([part.cpu() for sentence in sentences for part in (padding, sentence)])
@@ -115,7 +119,7 @@ class KneserNey(nn.Module):
             ``(batch, n)``, in float64; takes O(n log m) time for each length with m distinct n-grams.
 
         Raises:
-            ValueError: If a word is not in the vocabulary.
+            ValueError: If a word is not in the vocabulary, or nothing was counted.
         """
         lengths_of_symbols("x", x, None, self.words)
         contexts = [numbers[:, self.order - 1 : -1] for numbers in self._contexts(x, before)]
@@ -133,6 +137,8 @@ class KneserNey(nn.Module):
 
         Indices of n-grams that begin before the first symbol are wrong, but never used.
         """
+        if not self.levels:
+            raise ValueError("no sentences were counted; call count(sentences) first")
         padding = x.new_full((len(x), self.order), self.beginning)
         if before is not None:
             padding[:, 1:] = before

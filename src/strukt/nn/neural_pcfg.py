@@ -184,7 +184,9 @@ class CompoundPCFG(nn.Module):
     def _read(self, x: Tensor, lengths: Tensor) -> Tensor:
         outside = ~mask_of(lengths, x.shape[1])
         states = self.reader(self.vectors(x.masked_fill(outside, 0)), lengths)
-        highest = states.masked_fill(outside.unsqueeze(-1), -torch.inf).amax(1)
+        # There is no maximum over 0 words; their sum is 0.
+        highest = states.masked_fill(outside.unsqueeze(-1), -torch.inf)
+        highest = highest.amax(1) if x.shape[1] else highest.sum(1)
         result: Tensor = self.posterior(torch.where(lengths.unsqueeze(-1) > 0, highest, 0.0))
         return result
 
