@@ -71,7 +71,7 @@ def inside(
     place = tag[:, None] * column + tag[None, :] * c
     first, some = tags_if(length > 0, tag, c), tags_if(length > 1, tag, c)
     on = some[:, None] & some[None, :]
-    total, between = write_tops(unary, tops, length, c, C, 1024 // C), tl.zeros([1], tl.float64)
+    total, between = write_tops(unary, tops, length, c, C, 32), tl.zeros([1], tl.float64)
     if not PER_STEP:
         weights, best, least = weigh_pairs(tl.load(transition + place, on, float("-inf")), on)
         between += best.to(tl.float64) * tl.maximum(length - 1, 0)
