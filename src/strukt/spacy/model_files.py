@@ -20,7 +20,7 @@ def copy(folder: Path, to: Path) -> None:
             is copied.
 
     Raises:
-        DataError: If the folder holds no model any more, or if a file cannot be read or written.
+        DataError: If the folder no longer holds a model, or if a file cannot be read or written.
     """
     names = _names(folder)
     if to.exists() and to.samefile(folder):
@@ -36,7 +36,7 @@ def read(folder: Path) -> dict[str, bytes]:
     """Return the content of each file of a saved model, by the path relative to the folder.
 
     Raises:
-        DataError: If the folder holds no model any more, or if a file cannot be read.
+        DataError: If the folder no longer holds a model, or if a file cannot be read.
     """
     with explained(folder, "read"):
         return {str(name): (folder / name).read_bytes() for name in _names(folder)}
@@ -61,7 +61,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
 def _names(folder: Path) -> list[PurePosixPath]:
     """Return the paths of all files of a model, relative to its folder, `LAST` last."""
     if not (folder / LAST).exists():
-        raise DataError("there is no such saved model any more; it is copied from there", folder)
+        raise DataError("no longer holds the saved model, which would be copied from it; restore the folder", folder)
     parts = [folder / part for part in PARTS]
     paths = [path for part in parts for path in ([part] if part.is_file() else sorted(part.rglob("*")))]
     files = [PurePosixPath(path.relative_to(folder).as_posix()) for path in paths if path.is_file()]
