@@ -103,9 +103,9 @@ def test_a_model_that_is_gone_cannot_be_saved(folder_of, tmp_path):
     shutil.copytree(folder_of("tagger"), tmp_path / "model")
     component = StruktComponent("tagger", str(tmp_path / "model"))
     shutil.rmtree(tmp_path / "model")
-    with pytest.raises(DataError, match="there is no such saved model any more"):
+    with pytest.raises(DataError, match="no longer holds the saved model"):
         component.to_disk(tmp_path / "saved")
-    with pytest.raises(DataError, match="there is no such saved model any more"):
+    with pytest.raises(DataError, match="no longer holds the saved model"):
         component.to_bytes()
 
 

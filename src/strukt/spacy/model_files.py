@@ -61,7 +61,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
 def _names(folder: Path) -> list[PurePosixPath]:
     """Return the paths of all files of a model, relative to its folder, `LAST` last."""
     if not (folder / LAST).exists():
-        raise DataError("no longer holds the saved model, which would be copied from it; restore the folder", folder)
+        raise DataError("no longer holds the saved model that is to be copied; restore it", folder)
     parts = [folder / part for part in PARTS]
     paths = [path for part in parts for path in ([part] if part.is_file() else sorted(part.rglob("*")))]
     files = [PurePosixPath(path.relative_to(folder).as_posix()) for path in paths if path.is_file()]
