@@ -1,11 +1,12 @@
 """Compile what the questions about some structures launch, for a GPU that is not there; print what comes out.
 
 Run as `python -m tests.kernels.engine.gpu.compile_launches CAPABILITY STRUCTURE TYPE`: lines of JSON with the
-kernel, its registers, the bytes that it keeps on a stack because registers do not hold them, and those of shared
-memory.
+kernel, its registers, the bytes of its stack, those that a thread spills because registers do not hold them, and
+those of shared memory.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import torch
 import triton
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import get_ptxas
 from triton.runtime.jit import JITFunction
 
 import strukt
@@ -44,14 +46,23 @@ class Driver:
 
 
 def usage(kernel):
-    """Registers and stack of a compiled kernel."""
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(kernel.asm["cubin"])
-        file.flush()
-        command = [TOOLS / "cuobjdump", "-res-usage", file.name]
-        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = {name.lower(): int(value) for name, value in re.findall(r"(REG|STACK):(\d+)", text)}
-    return {**found, "shared": kernel.metadata.shared}
+    """Registers and stack of a compiled kernel, the bytes of registers that a thread spills, and shared memory."""
+    capability = int(re.search(r"\.target sm_(\d+)", kernel.asm["ptx"]).group(1))
+    with tempfile.TemporaryDirectory() as folder:
+        cubin, ptx = Path(folder, "kernel.cubin"), Path(folder, "kernel.ptx")
+        cubin.write_bytes(kernel.asm["cubin"])
+        ptx.write_text(kernel.asm["ptx"])
+        target = re.search(r"\.target (\w+)", kernel.asm["ptx"]).group(1)
+        text = output_of(TOOLS / "cuobjdump", "-res-usage", cubin)
+        log = output_of(get_ptxas(capability).path, "-v", f"--gpu-name={target}", ptx, "-o", os.devnull)
+    sizes = {name.lower(): int(value) for name, value in re.findall(r"(REG|STACK):(\d+)", text)}
+    spilled = max(map(int, re.findall(r"(\d+) bytes spill", log)))
+    return {**sizes, "spilled": spilled, "shared": kernel.metadata.shared}
+
+
+def output_of(*command):
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    return result.stdout + result.stderr
 
 
 def ask(distribution):
