@@ -3,13 +3,15 @@
 A system is `NAME=FOLDER`, or `NAME=FOLDER+FOLDER` for a tagger and a parser; `:MINUTES` at the end is the time of
 its training, which the records of strukt's own models have. Systems are measured in turn, in several rounds, each
 time in a process of its own: three passes over the corpus after a first, by which time a system may have cached
-words, and sentences given one by one. The fastest pass of all rounds counts.
+words, and sentences given one by one. The fastest pass of all rounds counts, because other programs only ever
+slow a system down.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -34,9 +36,6 @@ SINGLES = 300
 
 PASSES = 3
 """Passes over the corpus after the first."""
-
-ROUNDS = 3
-"""How often each system is measured; the fastest pass counts, because other programs only ever slow it down."""
 
 Columns = dict[str, list[Any]]
 """The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
@@ -113,7 +112,8 @@ def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
     from strukt.data import corpus
 
     torch.set_num_threads(threads)
-    sentences = list(corpus.read(file))
+    gold = list(corpus.read(file))
+    sentences = [unannotated(sentence) for sentence in gold]
     system = opened(folders)
     predicted = system(sentences)
     words = sum(map(len, sentences))
@@ -121,7 +121,16 @@ def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
     step = max(1, len(sentences) // SINGLES)
     singles = [seconds(lambda one=one: system([one])) for one in sentences[::step][:SINGLES]]  # type: ignore[misc]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
-    return Measured(scores(sentences, predicted), speed, median(singles), memory, sum(map(size_of, folders)))
+    return Measured(scores(gold, predicted), speed, median(singles), memory, sum(map(size_of, folders)))
+
+
+def unannotated(sentence: Sentence) -> Sentence:
+    """The words of a sentence, without the gold annotation."""
+    from strukt.data import conllu
+
+    if isinstance(sentence, conllu.Sentence):
+        return conllu.from_forms(sentence.forms)
+    return sentence.annotated(tag=["O"] * len(sentence))
 
 
 def opened(folders: Sequence[str]) -> System:
@@ -181,7 +190,7 @@ def _columns_of_document(document: Any) -> Columns:
 
 
 def scores(gold: Sequence[Sentence], predicted: Sequence[Columns]) -> dict[str, float]:
-    """XPOS, UAS and LAS, or the F1 of entities, as the gold sentences have them."""
+    """XPOS, UAS and LAS, or the F1 of entities, as the gold sentences have them; NaN for tags that no word has."""
     from strukt.metrics import Accuracy, AttachmentScore, SpanF1
 
     metrics: dict[str, Any] = {"xpos": Accuracy(), "arcs": AttachmentScore(), "entities": SpanF1()}
@@ -191,7 +200,9 @@ def scores(gold: Sequence[Sentence], predicted: Sequence[Columns]) -> dict[str, 
     if "entities" in columns_of(gold[0]):
         return {"F1": metrics["entities"].result()["f1"]}
     attachment = metrics["arcs"].result()
-    return {"XPOS": metrics["xpos"].result()["accuracy"], "UAS": attachment["UAS"], "LAS": attachment["LAS"]}
+    is_tagged = any(tag != "_" for each in predicted for tag in each["xpos"])
+    accuracy = metrics["xpos"].result()["accuracy"] if is_tagged else math.nan
+    return {"XPOS": accuracy, "UAS": attachment["UAS"], "LAS": attachment["LAS"]}
 
 
 def size_of(folder: str) -> int:
@@ -206,7 +217,11 @@ def rows(systems: Sequence[Entry], found: dict[str, list[Measured]]) -> Iterator
         speeds = [cell for one in each for cell in (f"{one.speed:,.0f}", duration(one.latency))]
         megabytes = [f"{number / 1e6:,.0f} MB" for number in (each[0].memory, each[0].size)]
         minutes = "" if entry.minutes is None else f"{entry.minutes:.0f}"
-        yield [entry.name, *speeds, *megabytes, minutes, *(f"{score:.2f}" for score in each[0].scores.values())]
+        yield [entry.name, *speeds, *megabytes, minutes, *map(_cell, each[0].scores.values())]
+
+
+def _cell(score: float) -> str:
+    return "–" if math.isnan(score) else f"{score:.2f}"
 
 
 def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
@@ -216,11 +231,13 @@ def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
     return ["system", *speeds, "memory", "size", "minutes", *scores]
 
 
-def measure_all(systems: Sequence[Entry], file: str, threads: Sequence[int]) -> dict[str, list[Measured]]:
+def measure_all(
+    systems: Sequence[Entry], file: str, threads: Sequence[int], rounds: int
+) -> dict[str, list[Measured]]:
     """Measure systems in turn, with each number of threads, each time in a process of its own."""
     places = [(entry.name, count) for entry in systems for count in threads]
     found: dict[tuple[str, int], list[Measured]] = {place: [] for place in places}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for entry in systems:
             for count in threads:
                 os.environ["OMP_NUM_THREADS"] = str(count)  # read when a process starts
@@ -243,6 +260,7 @@ def main() -> None:
     parser.add_argument("file", metavar="FILE", help="test corpus: CoNLL-U, or words with tags of entities")
     parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER][:MINUTES]", nargs="+", help="what to measure")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each system is measured (3)")
     parser.add_argument("--output", help="page whose section 'systems-trees', or 'systems-entities', is replaced")
     arguments = parser.parse_args()
     systems = [Entry.read(argument) for argument in arguments.systems]
@@ -253,7 +271,7 @@ def main() -> None:
         section = section_of(arguments.file)
         require_section(section, arguments.output)
         heading = machine(arguments.threads[0])
-        found = measure_all(systems, arguments.file, arguments.threads)
+        found = measure_all(systems, arguments.file, arguments.threads, arguments.rounds)
         names = header(arguments.threads, list(next(iter(found.values()))[0].scores))
         publish(f"{heading}\n\n{table(names, rows(systems, found))}", section, arguments.output)
     except (StruktError, PageError) as error:

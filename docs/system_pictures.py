@@ -64,7 +64,7 @@ def read(page: str, section: str, score: str) -> list[System]:
 
 def scatter(systems: list[System], score: str) -> str:
     """Draw each system as a point: further right is faster, further up is more accurate."""
-    lowest = 5 * int(min(each.accuracy for each in systems) // 5)
+    lowest = 5 * int((min(each.accuracy for each in systems) - 1.5) // 5)  # with a free line below for a name
     highest = 5 * (int(max(each.accuracy for each in systems) // 5) + 1)
     slowest, fastest = (log10(limit(each.speed for each in systems)) for limit in (min, max))
     slowest, fastest = slowest - 0.15, fastest + 0.25
@@ -83,7 +83,7 @@ def scatter(systems: list[System], score: str) -> str:
             x, _ = place(speed, lowest)
             shapes += [line("net", (x, TOP), (x, BOTTOM)), text(x, BOTTOM + 22, "quiet", f"{speed:,}")]
     points = [place(each.speed, each.accuracy) for each in systems]
-    taken = [(x, y + 5, 16.0) for x, y in points]
+    taken = [(x, y + 5, 26.0) for x, y in points]
     for each, (x, y) in zip(systems, points, strict=True):
         role = "field" if each.name.startswith(PEER) else "marginals"
         width = text_width(each.name, SIZE)

@@ -1,7 +1,19 @@
 """Whole systems are measured by what they predict, of strukt and of spaCy alike."""
 
+import math
+
 import pytest
-from benchmarks.systems import Entry, Measured, columns_of, fastest, header, of_spacy, rows, scores
+from benchmarks.systems import (
+    Entry,
+    Measured,
+    columns_of,
+    fastest,
+    header,
+    of_spacy,
+    rows,
+    scores,
+    unannotated,
+)
 
 from strukt.data import conllu
 
@@ -17,6 +29,15 @@ def test_scores_compare_each_column():
     assert scores([gold()], [right]) == {"XPOS": 100.0, "UAS": 100.0, "LAS": 100.0}
     wrong = {"xpos": ["DT", "NN", "VBP"], "arcs": [(2, "det"), (3, "obj"), (2, "root")]}
     assert scores([gold()], [wrong]) == pytest.approx({"XPOS": 200 / 3, "UAS": 200 / 3, "LAS": 100 / 3})
+
+
+def test_a_parser_alone_has_no_score_of_tags():
+    parsed = {**columns_of(gold()), "xpos": ["_"] * 3}
+    found = scores([gold()], [parsed])
+    assert math.isnan(found["XPOS"])
+    assert found["LAS"] == 100.0
+    assert unannotated(gold()).forms == gold().forms
+    assert unannotated(gold()).column("xpos") == ["_"] * 3
 
 
 def test_a_pipeline_of_spacy_annotates_gold_tokens(tmp_path):
