@@ -1,0 +1,77 @@
+"""The page of the registers of GPU kernels; `python docs/register_tables.py` compiles them and writes it anew.
+
+No GPU is needed, but Triton. It takes half an hour: every kernel is compiled for two kinds of GPUs and numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "concepts" / "gpu-registers.md"
+SECTION = re.compile(r"(<!-- kernels: begin -->\n).*(<!-- kernels: end -->)", re.DOTALL)
+
+CAPABILITIES, TYPES = ("90", "80"), ("float32", "float64")
+
+TABLES = (
+    "ProjectiveTree", "BitSpanTree", "CTC", "NonProjectiveTree", "SpanningTree", "LowRankPCFG", "PCFG",
+    "LinearChain", "256 tags", "512 tags", "long, 16 tags",
+)  # fmt: skip
+"""The arguments of `tests.kernels.engine.gpu.compile_launches`, which compiles one structure and type."""
+
+OTHERS = ("tests.kernels.sparsemax_entmax.compile_launches", "tests.structures.events.compile_launches")
+"""Modules that compile the kernels of sparse mappings and of events, for both types."""
+
+Usage = dict[str, int]
+
+
+def compiled() -> Iterator[tuple[str, str, Usage]]:
+    """The structure or kind of each kernel, its column, and what it uses."""
+    for capability in CAPABILITIES:
+        for structure in TABLES:
+            for dtype in TYPES:
+                module = "tests.kernels.engine.gpu.compile_launches"
+                for line in lines_of(module, capability, structure, dtype):
+                    yield structure, f"{capability} {dtype}", json.loads(line)
+        for module in OTHERS:
+            for line in lines_of(module, capability):
+                yield module.split(".")[-2], f"{capability} float64", json.loads(line)
+
+
+def lines_of(module: str, *arguments: str) -> list[str]:
+    """What a module prints about the kernels that it compiles."""
+    environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+    command = [sys.executable, "-m", module, *arguments]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT, env=environment)
+    print(module, *arguments, file=sys.stderr)
+    return result.stdout.splitlines()
+
+
+def table() -> str:
+    """Rows of kernels: in each column, the most of its variants."""
+    rows: dict[tuple[str, str], dict[str, Usage]] = {}
+    for structure, column, used in compiled():
+        cell = rows.setdefault((structure, str(used.pop("kernel"))), {}).setdefault(column, dict.fromkeys(used, 0))
+        cell.update({name: max(value, cell[name]) for name, value in used.items()})
+    columns = [f"{capability} {dtype}" for capability in CAPABILITIES for dtype in TYPES]
+    titles = [f"{column[0]}.{column[1:].replace(' ', ', ')}" for column in columns]
+    lines = [("kernels of", "kernel", *titles), ("---",) * (2 + len(columns))]
+    for (structure, kernel), cells in rows.items():
+        shown = [_cell(cells[column]) if column in cells else "" for column in columns]
+        lines.append((structure, f"`{kernel}`", *shown))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(used: Usage) -> str:
+    return f"{used['reg']} / {used['spilled']} / {used['shared']:,}"
+
+
+if __name__ == "__main__":
+    made = table()
+    PAGE.write_text(SECTION.sub(lambda match: f"{match[1]}{made}{match[2]}", PAGE.read_text()))
