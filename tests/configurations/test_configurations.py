@@ -45,7 +45,8 @@ def test_a_file_of_the_same_name_is_read_instead(shipped, tmp_path, monkeypatch)
 def test_a_folder_of_the_same_name_is_not_in_the_way(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fast").mkdir()
-    assert parse("pipeline", ["--config", "fast"]).config.arc_size == 128
+    order = parse("pipeline", ["--config", "fast", "-o", "fast"])
+    assert (order.config.arc_size, order.output) == (128, "fast")
 
 
 def test_the_task_must_be_the_one_of_the_configuration(shipped):

@@ -96,15 +96,22 @@ def _help_of_config(task: str) -> str:
 
 
 def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
-    """Replace names of configurations of the package among the arguments by the paths of their files."""
-    known = configurations()
-    files = {
-        name: _shipped_file(task, name)
-        for name in option_files.named(arguments, ["--config"])
-        if (name in known or name.startswith("published/")) and not Path(name).is_file()
-    }
-    options = {f"--config={name}": f"--config={file}" for name, file in files.items()}
-    return [(files | options).get(argument, argument) for argument in arguments]
+    """Replace names of configurations of the package, after `--config`, by the paths of their files."""
+    befores = ["", *arguments][: len(arguments)]
+    return [
+        _file_of(task, argument)
+        if before == "--config"
+        else f"--config={_file_of(task, argument.removeprefix('--config='))}"
+        if argument.startswith("--config=")
+        else argument
+        for before, argument in zip(befores, arguments, strict=True)
+    ]
+
+
+def _file_of(task: str, name: str) -> str:
+    """Return the path of a configuration: its file, or that of the package, for a name that is no file."""
+    is_shipped = name in configurations() or name.startswith("published/")
+    return _shipped_file(task, name) if is_shipped and not Path(name).is_file() else name
 
 
 def _with_values(task: str, arguments: Sequence[str]) -> list[str]:

@@ -116,7 +116,8 @@ def test_among_adds_empty_spans():
             trees[item, i, j] = 0
     empty = LABELS.index(EMPTY)
     every = spans.among(trees, empty)
-    rows = {row[:3]: row[3] for row in zip(*(part.tolist() for part in vars(every).values()), strict=True)}
+    columns = [part.tolist() for part in (every.items, every.starts, every.ends, every.labels)]
+    rows = {row[:3]: row[3] for row in zip(*columns, strict=True)}
     assert len(rows) == len(every.items) == 7 + 1 + 5
     assert rows.pop((0, 0, 4)) == 2
     assert rows.pop((2, 1, 3)) == 1
