@@ -36,6 +36,7 @@ def test_a_rounded_model_claims_no_scores_of_the_one_that_it_comes_from(tagger, 
     assert json.loads(capfd.readouterr().out)["accuracy"] > 0
 
 
+@pytest.mark.slow
 def test_dev_scores_of_both_models_are_printed_and_those_of_the_new_one_kept(tagger, treebank, tmp_path, capfd):
     folder = tmp_path / "rounded"
     assert main(["export", tagger, "-o", str(folder), "--precision", "int8", "--dev", treebank.test]) == 0

@@ -16,10 +16,10 @@ OPTIONS = [
 ]
 
 SOME = [
-    pytest.param(each, id=str(each), marks=pytest.mark.slow if i in (0, 2, 3, 6) else ())
+    pytest.param(each, id=str(each), marks=pytest.mark.slow if i != 1 else ())
     for i, each in enumerate(OPTIONS)
 ]
-"""Those whose graphs contain the operations of the others, too; the others are slow."""
+"""All but one are slow: PyTorch takes up to 15 s for each."""
 
 LENGTHS = torch.tensor([6, 3, 1])
 
