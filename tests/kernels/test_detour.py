@@ -115,7 +115,14 @@ def counts_elsewhere(*arguments, **environment):
     return dict(map(json.loads, result.stdout.splitlines()))
 
 
-@pytest.mark.parametrize("subject", ["LinearChain, shared transition", "NonProjectiveTree, single root", "CTC"])
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "LinearChain, shared transition",
+        pytest.param("NonProjectiveTree, single root", marks=pytest.mark.slow),  # takes a minute
+        "CTC",
+    ],
+)
 def test_the_reference_of_another_device_is_an_executor(subject):
     """Of a step; the count includes views."""
     counts = counts_elsewhere(subject, "log_partition", STRUKT_BACKEND="reference")
