@@ -71,7 +71,7 @@ def make(folder: Path) -> None:
 def make_exported(place: Path, exported: Path) -> None:
     """Export the model of a folder, with the same input and output."""
     export(saved_model.load(place / "model"), exported / "model", environment={"strukt": strukt.__version__})
-    for path in place.glob("*put*"):
+    for path in (*place.glob("input.*"), place / "output"):
         shutil.copy(path, exported)
 
 

@@ -51,7 +51,10 @@ def test_dev_scores_of_both_models_are_printed_and_those_of_the_new_one_kept(tag
     assert kept == {"accuracy": scores[1]}
 
 
-def test_a_missing_dev_corpus_is_reported_before_the_export(tagger, tmp_path, capsys):
+def test_a_missing_or_empty_dev_corpus_is_reported_before_the_export(tagger, tmp_path, capsys):
+    (tmp_path / "empty.conllu").touch()
+    assert main(["export", tagger, "-o", str(tmp_path / "x"), "--dev", str(tmp_path / "empty.conllu")]) == 2
+    assert "empty.conllu: the file holds no sentence" in capsys.readouterr().err
     assert main(["export", tagger, "-o", str(tmp_path / "x"), "--dev", str(tmp_path / "none")]) == 2
     assert "none" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()

@@ -97,15 +97,16 @@ def _help_of_config(task: str) -> str:
 
 def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
     """Replace names of configurations of the package, after `--config`, by the paths of their files."""
-    befores = ["", *arguments][: len(arguments)]
-    return [
-        _file_of(task, argument)
-        if before == "--config"
-        else f"--config={_file_of(task, argument.removeprefix('--config='))}"
-        if argument.startswith("--config=")
-        else argument
-        for before, argument in zip(befores, arguments, strict=True)
-    ]
+    result: list[str] = []
+    for argument in arguments:
+        option, equals, name = argument.partition("=")
+        if result and result[-1] == "--config":
+            result.append(_file_of(task, argument))
+        elif option == "--config" and equals:
+            result.append(f"--config={_file_of(task, name)}")
+        else:
+            result.append(argument)
+    return result
 
 
 def _file_of(task: str, name: str) -> str:

@@ -12,7 +12,17 @@ from typing_extensions import override
 
 from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.serve.messages import Arc, PredictRequest, Tag
-from strukt.serve.structures import Index, PartError, Picture, Structures, number_of, selected, shown
+from strukt.serve.structures import (
+    Index,
+    ModelT,
+    PartError,
+    PartT,
+    Picture,
+    Structures,
+    number_of,
+    selected,
+    shown,
+)
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.prediction import Prediction, WordPrediction
@@ -22,11 +32,8 @@ from strukt.tasks.tag.model import Tagger
 from strukt.viz import Diagram
 
 
-class Tags(Structures[Tagger, Tag]):
-    """The tag sequences of a tagger."""
-
-    kind = "tag"
-    file = "tags.conllu"
+class WordStructures(Structures[ModelT, PartT]):
+    """Structures in which each word has one part: a tag or a head."""
 
     @property
     @override
@@ -36,6 +43,13 @@ class Tags(Structures[Tagger, Tag]):
     @override
     def used(self, event: Tensor, request: PredictRequest) -> list[Index]:
         return list(enumerate(event.tolist()))
+
+
+class Tags(WordStructures[Tagger, Tag]):
+    """The tag sequences of a tagger."""
+
+    kind = "tag"
+    file = "tags.conllu"
 
     @override
     def part(self, index: Index) -> Tag:
@@ -70,20 +84,11 @@ class Tags(Structures[Tagger, Tag]):
         return sentence.annotated(**{self.model.config.column: tags})
 
 
-class Arcs(Structures[Parser, Arc]):
+class Arcs(WordStructures[Parser, Arc]):
     """The dependency trees of a parser."""
 
     kind = "arc"
     file = "trees.conllu"
-
-    @property
-    @override
-    def labels(self) -> Sequence[str]:
-        return self.model.vocabularies["labels"].symbols
-
-    @override
-    def used(self, event: Tensor, request: PredictRequest) -> list[Index]:
-        return list(enumerate(event.tolist()))
 
     @override
     def part(self, index: Index) -> Arc:
