@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.precision import input_precision
 from strukt.structures.linear_chain.gpu_arguments import (
     Matrices,
     chart_shape,
@@ -64,7 +65,7 @@ def outside(
         if steps == 1:
             gpu_tiles.add_pairs[(batch, -(-c // PAIRS), -(-c // PAIRS))](
                 matrices.scores, matrices.group_step, matrices.lengths, matrices.sharing, highest, *views,
-                messages, factors, pairs, n, c, B=PAIRS,
+                messages, factors, pairs, n, c, B=PAIRS, PRECISION=input_precision(),
             )  # fmt: skip
     return tags, of_groups(pairs, groups)
 

@@ -233,12 +233,12 @@ def _left(matrix, alphas, best, message, pairs, factor, tag, c, SEPARATE: tl.con
 @triton.jit
 def add_pairs(
     transition, group_step, lengths, sharing, highest, numbers, integers, width, messages, factors, pairs, n, c,
-    B: tl.constexpr,
+    B: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Write the expected pairs of each item whose sums are plain floats, times its factor.
 
     All positions of an item share a matrix here. The grid of programs is (items, tiles of rows, tiles of columns);
-    arguments are those of `outside`.
+    arguments are those of `outside`, and the ``input_precision`` of products.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
@@ -256,7 +256,7 @@ def add_pairs(
             message = tl.load(
                 messages + (t + 1)[:, None] * c + j[None, :], some[:, None] & (j < c)[None, :], 0.0
             )
-            used += tl.dot(alpha, message, input_precision="ieee")
+            used += tl.dot(alpha, message, input_precision=PRECISION)
         score = tl.load(transition + item // sharing * group_step + place, on, float("-inf"))
         weights = weight_of(score, tl.load(highest + item // sharing))
         uses = tl.load(factors + item) * tl.where(weights > 0.0, weights * used, 0.0)

@@ -69,8 +69,8 @@ def split(scores, mantissas, exponents, count, B: tl.constexpr):
 )  # fmt: skip
 def multiply(
     am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row, b_step, cm, ce,
-    c_item, c_start, c_first, c_row, c_step, starts, rows, columns, depth, ADD: tl.constexpr, R: tl.constexpr,
-    C: tl.constexpr, K: tl.constexpr,
+    c_item, c_start, c_first, c_row, c_step, starts, rows, columns, depth, ADD: tl.constexpr,
+    PRECISION: tl.constexpr, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """Write sums over k of ``a[r, k] b[c, k]`` to ``out[r, c]`` for every item and start, or add them to it.
 
@@ -83,6 +83,7 @@ def multiply(
         starts: The number of starts in an item.
         rows, columns, depth: The ranges of r, c and k.
         ADD: Whether to add to the numbers in ``out``.
+        PRECISION: The ``input_precision`` of products.
         R, C, K: The ranges of r, c and k in a tile.
     """
     item = (tl.program_id(0) // starts).to(tl.int64)
@@ -91,7 +92,9 @@ def multiply(
     c = tl.program_id(2) * C + tl.arange(0, C)
     a = item * a_item + start * a_start + a_first + r.to(tl.int64) * a_row
     b = item * b_item + start * b_start + b_first + c.to(tl.int64) * b_row
-    total, top = _sums(am, ae, a, r < rows, a_step, bm, be, b, c < columns, b_step, depth, R, C, K)
+    total, top = _sums(
+        am, ae, a, r < rows, a_step, bm, be, b, c < columns, b_step, depth, PRECISION, R, C, K
+    )
     out = item * c_item + start * c_start + c_first
     place = out + r.to(tl.int64)[:, None] * c_row + c.to(tl.int64)[None, :] * c_step
     live = (r < rows)[:, None] & (c < columns)[None, :]
@@ -105,10 +108,13 @@ def multiply(
 
 @triton.jit
 def _sums(
-    am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr
-):
+    am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, PRECISION: tl.constexpr, R: tl.constexpr,
+    C: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
     """Return the settled sums over k of the products of the numbers at ``a + k a_step`` and ``b + k b_step``."""
-    total, top, underflowed = _plain_sums(am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R, C, K)
+    total, top, underflowed = _plain_sums(
+        am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, PRECISION, R, C, K
+    )
     underflowed = underflowed & (tl.abs(total) < power_of_two(-20 << (unit_bits(total) - 5), total))
     if tl.max(tl.max(underflowed.to(tl.int32), 1), 0) > 0:
         total, top = _extended_sums(am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R, C)
@@ -117,8 +123,9 @@ def _sums(
 
 @triton.jit
 def _plain_sums(
-    am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr
-):
+    am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, PRECISION: tl.constexpr, R: tl.constexpr,
+    C: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
     """Return the unsettled sums of products in plain floats, and a mask of the sums with an underflowed term.
 
     A factor that underflows is below 2^-96 of the largest in its row, and the other factor is below 2^32 (2^-768
@@ -140,7 +147,7 @@ def _plain_sums(
         y_range = y_top - tl.min(tl.where(y != 0.0, y_power, y_top[None, :]), 0)
         x *= scale(x_power - x_top[:, None], x)
         y *= scale(y_power - y_top[None, :], y)
-        part, power = tl.dot(x, y, input_precision="ieee"), x_top[:, None] + y_top[None, :]
+        part, power = tl.dot(x, y, input_precision=PRECISION), x_top[:, None] + y_top[None, :]
         higher = tl.maximum(top, power)
         underflowed = underflowed | (x_range[:, None] + y_range[None, :] > 3)
         underflowed = underflowed | ((top - higher < -3) & (total != 0.0)) | (

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.precision import input_precision
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, sizes_of
@@ -59,7 +60,9 @@ class Sums:
     ) -> None:
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
-        _multiply(gpu_products.multiply, left, right, out, places, shape, ADD=False)
+        _multiply(
+            gpu_products.multiply, left, right, out, places, shape, ADD=False, PRECISION=input_precision()
+        )
 
     def add_product(
         self,
@@ -72,7 +75,9 @@ class Sums:
         """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
-        _multiply(gpu_products.multiply, left, right, out, places, shape, ADD=True)
+        _multiply(
+            gpu_products.multiply, left, right, out, places, shape, ADD=True, PRECISION=input_precision()
+        )
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
         """Return elementwise products as plain floats."""

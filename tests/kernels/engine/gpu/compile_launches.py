@@ -1,8 +1,8 @@
 """Compile what the questions about some structures launch, for a GPU that is not there; print what comes out.
 
-Run as `python -m tests.kernels.engine.gpu.compile_launches CAPABILITY STRUCTURE TYPE`: lines of JSON with the
-kernel, its registers, the bytes of its stack, those that a thread spills because registers do not hold them, and
-those of shared memory.
+Run as `python -m tests.kernels.engine.gpu.compile_launches CAPABILITY STRUCTURE TYPE [PRECISION]`: lines of JSON
+with the kernel, its registers, the bytes of its stack, those that a thread spills because registers do not hold
+them, those of shared memory, and whether it multiplies in TF32. PRECISION is that of PyTorch's products.
 """
 
 import json
@@ -57,7 +57,7 @@ def usage(kernel):
         log = output_of(get_ptxas(capability).path, "-v", f"--gpu-name={target}", ptx, "-o", os.devnull)
     sizes = {name.lower(): int(value) for name, value in re.findall(r"(REG|STACK):(\d+)", text)}
     spilled = max(map(int, re.findall(r"(\d+) bytes spill", log)))
-    return {**sizes, "spilled": spilled, "shared": kernel.metadata.shared}
+    return {**sizes, "spilled": spilled, "shared": kernel.metadata.shared, "tf32": ".tf32" in kernel.asm["ptx"]}
 
 
 def output_of(*command):
@@ -188,8 +188,9 @@ def compiled(capability, action):
     return made.values()
 
 
-def main(capability, structure, dtype):
+def main(capability, structure, dtype, precision="highest"):
     asked = OWN.get(structure, ask)
+    torch.set_float32_matmul_precision(precision)
 
     def action():
         if "tags" in structure:

@@ -86,11 +86,26 @@ CASES = list(itertools.product(("90", "80"), EXPECTED, ("float32", "float64")))
     [pytest.param(*case, marks=pytest.mark.slow if index else ()) for index, case in enumerate(CASES)],
 )
 def test_launches_compile(capability, structure, dtype):
-    command = [sys.executable, "-m", "tests.kernels.engine.gpu.compile_launches", capability, structure, dtype]
+    kernels = launched(capability, structure, dtype)
+    assert {kernel["kernel"] for kernel in kernels} >= EXPECTED[structure]
+    assert [kernel for kernel in kernels if kernel["tf32"]] == []
+    assert [kernel for kernel in kernels if kernel["spilled"] > SPILLED[capability]] == []
+    assert [kernel for kernel in kernels if kernel["shared"] > LARGEST[capability]] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("structure", "kernel"), [("256 tags", "gpu_tiles.add_pairs"), ("PCFG", "gpu_products.multiply")]
+)
+def test_products_of_matrices_use_tf32_on_request(structure, kernel):
+    in_tf32 = {each["kernel"] for each in launched("90", structure, "float32", "high") if each["tf32"]}
+    assert in_tf32 == {kernel}
+
+
+def launched(*arguments):
+    """The kernels that `compile_launches` reports for these arguments."""
+    command = [sys.executable, "-m", "tests.kernels.engine.gpu.compile_launches", *arguments]
     environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert result.returncode == 0, result.stderr
-    kernels = [json.loads(line) for line in result.stdout.splitlines()]
-    assert {kernel["kernel"] for kernel in kernels} >= EXPECTED[structure]
-    assert [kernel for kernel in kernels if kernel["spilled"] > SPILLED[capability]] == []
-    assert [kernel for kernel in kernels if kernel["shared"] > LARGEST[capability]] == []
+    return [json.loads(line) for line in result.stdout.splitlines()]
