@@ -34,6 +34,11 @@ def test_a_word_without_characters_and_no_words(reader):
     assert reader(torch.zeros(0, 3, dtype=torch.long)).shape == (0, 12)
 
 
+def test_one_word_without_an_axis_of_words_is_refused(reader):
+    with pytest.raises(ValueError, match=r"characters has shape \(3,\); expected \(words, longest word\)"):
+        reader(torch.tensor([3, 4, 5]))
+
+
 @pytest.mark.parametrize(("kind", "size"), [(CharacterCNN, 13), (CharacterLSTM, 13)])
 def test_sizes_that_cannot_be_shared_out_are_refused(kind, size):
     with pytest.raises(ValueError, match=r"size is 13.*; expected"):

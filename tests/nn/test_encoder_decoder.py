@@ -176,6 +176,8 @@ def test_greedy_takes_the_best_of_each_step(kind):
     torch.testing.assert_close(found.log_probs, log_probs.max(-1).values)
     assert torch.equal(found.symbols, log_probs.argmax(-1))
     assert layer.greedy(layer.read(x, LENGTHS), 0).symbols.shape == (3, 0)
+    with pytest.raises(ValueError, match="steps is -1; expected 0 or more"):
+        layer.greedy(layer.read(x, LENGTHS), -1)
 
 
 def test_symbols_in_the_padding_count_for_nothing(kind):

@@ -58,3 +58,8 @@ def test_no_tags_have_no_rules():
 def test_tags_that_are_no_names_are_refused():
     with pytest.raises(ValueError, match="tags has 5, of type int; expected names"):
         tag_constraints(["O", "B-A", "I-A", 5])
+
+
+def test_a_string_is_no_list_of_tags():
+    with pytest.raises(ValueError, match="tags is 'OBI', of type str; expected a list of names"):
+        bio_constraints("OBI")

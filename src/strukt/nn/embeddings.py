@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from strukt.checks import arguments
 from strukt.nn.encoders import BiLSTM
 from strukt.nn.inputs import require_sizes
 
@@ -42,6 +43,7 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`."""
+        _require_words(characters, self.embedding.weight.device)
         if characters.numel() == 0:
             return self.embedding.weight.new_zeros(len(characters), self.size)
         x = self.embedding(characters).transpose(1, 2)
@@ -75,6 +77,7 @@ class CharacterLSTM(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`."""
+        _require_words(characters, self.embedding.weight.device)
         lengths = (characters != PADDING).sum(-1)
         states: Tensor = self.lstm(self.embedding(characters), lengths)
         if states.numel() == 0:
@@ -82,6 +85,13 @@ class CharacterLSTM(nn.Module):
         forward, backward = states.chunk(2, -1)
         last = (lengths - 1).clamp(min=0)
         return torch.cat([forward[torch.arange(last.shape[0], device=last.device), last], backward[:, 0]], -1)
+
+
+def _require_words(characters: Tensor, device: torch.device) -> None:
+    arguments.integers("characters", characters, "(words, longest word)", device)
+    if characters.dim() != 2:
+        shape = tuple(characters.shape)
+        raise ValueError(f"characters has shape {shape}; expected (words, longest word)")
 
 
 class WordEmbeddings(nn.Module):

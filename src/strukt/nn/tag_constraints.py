@@ -41,9 +41,9 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
         scheme: The name of the scheme, in upper or lower case.
 
     Raises:
-        ValueError: If the scheme is unknown, if a tag does not belong to it, or if no sequence can contain a tag,
-            such as `I-LOC` in BIO without `B-LOC`. The message names the tag, and the schemes with all of the
-            tags.
+        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag does not belong to the scheme, or if
+            no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message names the tag, and
+            the schemes with all of the tags.
 
     Complexity: O(c^2).
 
@@ -59,6 +59,8 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
                 [1, 1, 0, 1]], dtype=torch.int32)
     """
     rules = scheme_of(scheme)
+    if isinstance(tags, str):
+        raise ValueError(f"tags is {tags!r}, of type str; expected a list of names, such as ['O', 'B-LOC']")
     if wrong := [tag for tag in tags if not isinstance(tag, str)]:
         kind = type(wrong[0]).__name__
         raise ValueError(f"tags has {wrong[0]!r}, of type {kind}; expected names such as 'B-LOC'")

@@ -133,7 +133,12 @@ class SequenceTransducer(SymbolReader):
 
         Returns:
             The symbols and their log-probabilities, ``(batch, t)`` each.
+
+        Raises:
+            ValueError: If ``steps`` is negative.
         """
+        if steps < 0:
+            raise ValueError(f"steps is {steps}; expected 0 or more")
         batch = len(memory.keys)
         state, symbol = memory.state, self.first(batch)
         chosen: list[tuple[Tensor, Tensor]] = []
