@@ -48,6 +48,25 @@ def test_imports_go_downwards(part):
         assert not above, f"{path} imports from {above}"
 
 
+def files_imported(path: Path) -> set[Path]:
+    """The files of the package that a file imports, anywhere in it; packages stand for their `__init__.py`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "strukt":
+            folder = ROOT.joinpath(*node.module.split(".")[1:])
+            found |= {folder.with_suffix(".py"), *(folder / f"{alias.name}.py" for alias in node.names)}
+    return {file for file in found if file.exists()}
+
+
+def test_no_file_imports_itself_through_others():
+    reached = {path: files_imported(path) for path in ROOT.rglob("*.py")}
+    for between in reached:  # Warshall's algorithm
+        for path, others in reached.items():
+            if between in others:
+                reached[path] = others | reached[between]
+    assert not [str(path.relative_to(ROOT)) for path, others in reached.items() if path in others]
+
+
 def things() -> dict[str, list[Path]]:
     """The files that the index names, by what it calls them."""
     page = PAGE.read_text(encoding="utf-8")

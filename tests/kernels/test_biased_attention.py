@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from strukt.kernels import biased_attention
 from strukt.kernels.biased_attention import by_distance, messages, pairs
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 
 DOUBLE = torch.float64
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from strukt.kernels import distance_tiles
+from strukt.kernels.buckets import Buckets
 from strukt.kernels.dispatch import using
 from strukt.kernels.distance_attention import messages
-from strukt.kernels.distance_buckets import Buckets
 
 DOUBLE = torch.float64
 

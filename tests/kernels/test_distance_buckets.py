@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.kernels import all_pairs, weighted_buckets
-from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
+from strukt.kernels.buckets import Buckets
+from strukt.kernels.distance_buckets import gathered, scattered, scores
 
 BUCKETS = [Buckets(None), Buckets(0), Buckets(1), Buckets(3), Buckets(2, shared=False)]
 

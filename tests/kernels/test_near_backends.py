@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.kernels.near import cpu, reference
 
 

@@ -14,7 +14,7 @@ from strukt import HMM, FactorGraph
 from strukt.data.brown import brown_clusters
 from strukt.factor_graph import factors
 from strukt.kernels import near
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.structures.hmm import few_rows
 
 Call = Callable[[], object]

@@ -7,21 +7,18 @@ whose sizes may be free, and under ``torch.func``. Each place stores tensors of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-if TYPE_CHECKING:
-    from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 
 
 def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     """Return the scores of all pairs, ``(batch, h, n, n)``, from rows ``(batch, n, f, h, r)``.
 
     Examples:
-        >>> from strukt.kernels.distance_buckets import Buckets
         >>> left = torch.tensor([1.0, 10.0, 20.0, 2.0]).reshape(4, 1, 1).expand(1, 3, 4, 1, 1)
         >>> scores(left, torch.ones(1, 3, 4, 1, 1), Buckets(1, shared=False))[0, 0]
         tensor([[ 0., 10.,  1.],

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
-
-from strukt.kernels.operator import body_of
 
 Scores = tuple[Tensor, ...]
 
@@ -169,16 +166,3 @@ def filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
         torch.zeros_like(primal) if tangent is None else tangent
         for tangent, primal in zip(tangents, primals, strict=False)
     )
-
-
-def forward_of(operator: Any) -> Callable[..., Any]:
-    """Return the operator with a fixed signature, which PyTorch would otherwise inspect at every call."""
-    count = len(operator._schema.arguments)
-
-    def forward(*arguments: Any) -> Any:
-        # If no argument needs a gradient, torch.compile passes a context first.
-        return operator(*arguments[-count:])
-
-    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
-    forward.body = body_of(operator)  # type: ignore[attr-defined]
-    return forward

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.kernels.distance_tiles import NEVER, in_padding, is_everywhere, may_attend
 
 _BLOCK = 1 << 18

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from strukt.kernels import all_pairs, near
 from strukt.kernels.autograd import is_plain
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.kernels.distance_tiles import NEVER, Tiles, is_everywhere, may_attend
 
 

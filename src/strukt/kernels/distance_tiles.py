@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 
 _WORDS = 64
 """The number of words in a block, enough for fast products. The block on the diagonal is computed for both sides,

@@ -15,9 +15,9 @@ from strukt.kernels.autograd import (
     call,
     call_backward,
     filled,
-    forward_of,
     keep,
 )
+from strukt.kernels.operator import forward_of
 
 
 def outside_function(operator: Any, derivative: Any) -> Any:

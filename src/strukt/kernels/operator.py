@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -65,6 +66,19 @@ def operator(
 def body_of(operator: Any) -> Callable[..., Any]:
     """Return the Python function of an operator; calling it directly avoids PyTorch's dispatcher."""
     return _BODIES[operator]
+
+
+def forward_of(operator: Any) -> Callable[..., Any]:
+    """Return the operator with a fixed signature, which PyTorch would otherwise inspect at every call."""
+    count = len(operator._schema.arguments)
+
+    def forward(*arguments: Any) -> Any:
+        # If no argument needs a gradient, torch.compile passes a context first.
+        return operator(*arguments[-count:])
+
+    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    forward.body = body_of(operator)  # type: ignore[attr-defined]
+    return forward
 
 
 def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:

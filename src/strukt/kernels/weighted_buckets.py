@@ -19,7 +19,7 @@ from torch import Tensor
 
 from strukt.kernels import all_pairs, near, triangles
 from strukt.kernels.autograd import is_plain
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.kernels.multilinear import derivative
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.nn.beliefs import Belief, Beliefs, PossibleHeads, Updates
 from strukt.nn.biased_ternary import BiasedUV
 from strukt.nn.encoders import mask_of

@@ -41,9 +41,9 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
         scheme: The name of the scheme, in upper or lower case.
 
     Raises:
-        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag does not belong to the scheme, or if
-            no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message names the tag, and
-            the schemes with all of the tags.
+        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag does not belong to the scheme, or
+            if no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message names the tag,
+            and the schemes with all of the tags.
 
     Complexity: O(c^2).
 

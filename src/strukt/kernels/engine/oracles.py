@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Batched, Scores, as_tuple, call, call_backward, filled, forward_of, keep
+from strukt.kernels.autograd import Batched, Scores, as_tuple, call, call_backward, filled, keep
 from strukt.kernels.functions import formula_function
 from strukt.kernels.gradients import differentiated, owned
+from strukt.kernels.operator import forward_of
 from strukt.kernels.oracles import Oracles
 
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import dispatch
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.kernels.multilinear import derivative
 from strukt.kernels.near import reference
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import jit
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:

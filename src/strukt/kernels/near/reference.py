@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.distance_buckets import Buckets, along
+from strukt.kernels.buckets import Buckets
+from strukt.kernels.distance_buckets import along
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:

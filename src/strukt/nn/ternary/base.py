@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
+from strukt.kernels.buckets import Buckets
+from strukt.kernels.distance_buckets import gathered, scattered, scores
 
 
 class Rows(NamedTuple):

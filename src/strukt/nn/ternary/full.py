@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from strukt.kernels import distance_attention
-from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.buckets import Buckets
 from strukt.nn.inputs import precise
 from strukt.nn.ternary.base import BucketedTernary, as_tables, projected, projected_back
 
