@@ -140,43 +140,6 @@ def test_prediction_is_not_random(arcs, values, estimator):
     assert torch.equal(first.expected(first.outputs), second.expected(second.outputs))
 
 
-@pytest.mark.parametrize("gradient_name", ["straight-through", "spigot", "perceptron"])
-def test_surrogate_gradients_are_their_formulas(arcs, gradient_name):
-    step, incoming = 0.7, normal(2, 3, 4, seed=3)
-    distribution = NonProjectiveTree(arcs, labelled=False)
-    parts = distribution.mode_parts(gradient_name, step)
-    best = distribution.to_parts(distribution.mode)
-    assert torch.equal(parts, best)
-    (found,) = torch.autograd.grad(parts, arcs, incoming)
-    with torch.no_grad():
-        wanted = {
-            "straight-through": incoming,
-            "spigot": (best - trees(best - step * incoming).sparsemap().marginals) / step,
-            "perceptron": (best - best.new_tensor(_best_parts(arcs - step * incoming))) / step,
-        }[gradient_name]
-    assert torch.allclose(found, wanted)
-
-
-def _best_parts(arcs: torch.Tensor) -> list[list[list[float]]]:
-    distribution = NonProjectiveTree(arcs, labelled=False)
-    events = distribution.enumerate_support()
-    best = distribution.score(events).argmax(0)
-    chosen = events[best, torch.arange(2)]
-    return distribution.to_parts(chosen).tolist()
-
-
-def test_surrogates_leave_forbidden_parts_alone():
-    scores = torch.tensor([[1.0, -torch.inf, 0.0, 2.0]], dtype=torch.float64, requires_grad=True)
-    for name in ("straight-through", "spigot", "perceptron"):
-        parts = KSubset(scores, 2).mode_parts(name)
-        (found,) = torch.autograd.grad(
-            parts, scores, torch.tensor([[1.0, -9.0, -3.0, 0.5]], dtype=torch.float64)
-        )
-        assert parts.tolist() == [[1.0, 0.0, 0.0, 1.0]]
-        assert found[0, 1] == 0
-        assert found[0, 0] > 0
-
-
 def test_lengths_and_other_scores():
     """Items of different lengths, down to none, of a structure with transitions."""
     unary, transition = normal(3, 4, 2).requires_grad_(), normal(2, 2, seed=4).requires_grad_()

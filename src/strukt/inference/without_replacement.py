@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.inference.perturbation import gumbel_noise
+from strukt.inference.perturb_and_map import gumbel_noise
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing_extensions import override
 from strukt.checks import guards
 from strukt.inference.settings import require_one_of
 from strukt.structures.distribution import StructuredDistribution
-from strukt.structures.surrogates import SURROGATES
+from strukt.structures.mode_parts import SURROGATES
 
 
 class Selection(NamedTuple):

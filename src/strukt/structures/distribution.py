@@ -15,11 +15,11 @@ from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
-from strukt.inference import perturbation
+from strukt.inference import perturb_and_map, surrogate_gradients
 from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.kernels.places import log_ratio
 from strukt.kernels.semiring import NEG_INF, constant_at_infinity, forbidden_only
-from strukt.structures import distinct, impossible, sparse, surrogates
+from strukt.structures import distinct, impossible, mode_parts, sparse
 from strukt.structures.cached import cached
 from strukt.structures.exact import ExactInference
 
@@ -113,13 +113,12 @@ class StructuredDistribution(ExactInference):
         Raises:
             ValueError: If the temperature is not above 0, or infinite.
         """
-        if not 0 < temperature < torch.inf:
-            raise ValueError(f"temperature is {temperature!r}; expected a number above 0, and finite")
         perturbed = self._perturbed(sample_shape)
-        relaxed = perturbed._with_scores(*(score / temperature for score in perturbed.scores)).marginals
+        scaled = perturb_and_map.at_temperature(perturbed.scores, temperature)
+        relaxed = perturbed._with_scores(*scaled).marginals
         if not straight_through:
             return relaxed
-        return perturbation.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
+        return surrogate_gradients.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
 
     def rsample_implicit(self, step: float = 1.0, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return the parts of `perturb_and_map` with the implicit gradient of I-MLE (Niepert et al. 2021).
@@ -159,12 +158,11 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If the surrogate is unknown, or the step is not above 0, or infinite.
         """
-        return surrogates.mode_parts(self, gradient, step)
+        return mode_parts.mode_parts(self, gradient, step)
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
         copies = self.expand(arguments.sample_shape(sample_shape) + self.batch_shape)
-        main, *others = copies.scores
-        return copies._with_scores(main + perturbation.gumbel_noise(main), *others)
+        return copies._with_scores(*perturb_and_map.perturbed(copies.scores))
 
     # The nearest point of the marginal polytope.
 

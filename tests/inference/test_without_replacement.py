@@ -1,44 +1,14 @@
-"""Random structures: by perturbed scores, without replacement; and what is refused."""
+"""Sampling without replacement: distinct structures, until none is left."""
 
 import pytest
 import torch
 
-from strukt.distributions import BitSpanTree, LinearChain, NonProjectiveTree, SpanTree
+from strukt.distributions import BitSpanTree, LinearChain, SpanTree
 from strukt.errors import InfeasibleError
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def test_perturbed_modes_of_one_word_are_exact_samples():
-    """With a single part, perturb-and-MAP is the Gumbel-max trick."""
-    chain = LinearChain(normal(1, 4), torch.zeros(4, 4, dtype=torch.float64))
-    torch.manual_seed(0)
-    counts = torch.bincount(chain.perturb_and_map((20000,)).flatten(), minlength=4)
-    assert torch.allclose(counts / 20000, chain.marginals[0].float(), atol=0.01)
-
-
-def test_relaxed_samples_lie_in_the_polytope():
-    chain = LinearChain(normal(3, 5, 4), normal(4, 4), torch.tensor([5, 2, 0]))
-    relaxed = chain.rsample_relaxed(0.7, (6,))
-    assert relaxed.shape == (6, 3, 5, 4)
-    totals = relaxed.sum(-1)
-    within = torch.arange(5) < chain.lengths.unsqueeze(-1)
-    assert torch.allclose(totals, within.double().expand_as(totals))
-
-
-def test_implicit_gradients_move_scores_towards_what_is_wanted():
-    """Learn the scores of one tree from a loss on its parts."""
-    arcs = torch.zeros(6, 7, dtype=torch.float64, requires_grad=True)
-    wanted = torch.tensor([2, 0, 2, 3, 4, 2])
-    torch.manual_seed(0)
-    for _ in range(60):
-        trees = NonProjectiveTree(arcs)
-        loss = (trees.rsample_implicit(5.0, (4,)) - trees.to_parts(wanted)).square().sum()
-        (gradient,) = torch.autograd.grad(loss, arcs)
-        arcs = (arcs - 0.5 * gradient).detach().requires_grad_()
-    assert torch.equal(NonProjectiveTree(arcs).mode, wanted)
 
 
 def test_distinct_samples_are_distinct_on_a_peaked_distribution():
@@ -79,10 +49,6 @@ def test_nothing_to_sample():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda chain: chain.rsample_relaxed(0.0), "temperature is 0.0; expected a number above 0"),
-        (lambda chain: chain.rsample_implicit(-1.0), "step is -1.0; expected a number above 0"),
-        (lambda chain: chain.rsample_relaxed(torch.inf), "temperature is inf; .* finite"),
-        (lambda chain: chain.mode_parts("perceptron", torch.inf), "step is inf; .* finite"),
         (lambda chain: chain.sample_without_replacement(0), "k is 0; expected a positive integer"),
         (lambda chain: chain.sample_without_replacement(2.0), "k is 2.0; expected a positive integer"),
     ],

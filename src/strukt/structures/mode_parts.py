@@ -1,10 +1,10 @@
-"""Surrogate gradients of the best structure (straight-through, SPIGOT, perceptron), whose true gradient is 0."""
+"""The parts of the mode, with a surrogate gradient: straight-through, SPIGOT, or the structured perceptron."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from strukt.inference import perturbation
+from strukt.inference import surrogate_gradients
 from strukt.inference.settings import require_one_of
 from strukt.inference.sparsemap import TOL
 from strukt.kernels.semiring import NEG_INF, forbidden_only
@@ -33,7 +33,7 @@ def mode_parts(distribution: ExactInference, gradient: str, step: float) -> Tens
 
     if gradient == "straight-through":
         allowed = distribution._main_within() & (main != NEG_INF)
-        return perturbation.straight_through(best_parts(main.detach()), main.masked_fill(~allowed, 0.0))
+        return surrogate_gradients.straight_through(best_parts(main.detach()), main.masked_fill(~allowed, 0.0))
     if gradient == "perceptron":
-        return perturbation.implicit_mle(main, best_parts, step)
-    return perturbation.spigot(main, best_parts, project, step)
+        return surrogate_gradients.implicit_mle(main, best_parts, step)
+    return surrogate_gradients.spigot(main, best_parts, project, step)

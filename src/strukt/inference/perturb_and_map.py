@@ -1,0 +1,35 @@
+"""Perturb-and-MAP: the mode, or relaxed modes, of scores with Gumbel noise.
+
+The mode of randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). The marginals of
+the same scores at a temperature are a relaxed sample, through which gradients pass (stochastic softmax tricks,
+Paulus et al. 2020). `strukt.inference.surrogate_gradients` has gradients of the mode itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+
+def gumbel_noise(scores: Tensor) -> Tensor:
+    """Return independent standard Gumbel noise in the shape of ``scores``."""
+    return -torch.empty_like(scores).exponential_().log()
+
+
+def perturbed(scores: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return the scores of a structure, of which the main ones come first, with Gumbel noise on the main ones."""
+    main, *others = scores
+    return main + gumbel_noise(main), *others
+
+
+def at_temperature(scores: Iterable[Tensor], temperature: float) -> tuple[Tensor, ...]:
+    """Return the scores of a structure divided by a temperature; as it goes to 0, marginals become the mode.
+
+    Raises:
+        ValueError: If the temperature is not above 0, or infinite.
+    """
+    if not 0 < temperature < torch.inf:
+        raise ValueError(f"temperature is {temperature!r}; expected a number above 0, and finite")
+    return tuple(score / temperature for score in scores)
