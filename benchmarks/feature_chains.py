@@ -19,7 +19,7 @@ import torch
 
 from benchmarks.page import machine, publish, require_section
 from benchmarks.report import table
-from strukt.metrics.spans import SpanF1
+from strukt.metrics.span_f1 import SpanF1
 from strukt.sklearn import ChainClassifier
 
 Sentence = list[tuple[str, str]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from strukt.data import columns
+from strukt.data.tag_schemes.spans import spans
 from strukt.errors import DataError
-from strukt.metrics.spans import spans
 
 FOLDER = Path(__file__).parents[2] / ".." / "shared" / "data" / "wnut17"
 # name -> sentences, tokens, entities, as the notes beside the data count them

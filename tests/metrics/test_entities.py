@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from tests.data.entities.test_mentions import contains, entities
 
 from strukt.data.entities import Entity
+from strukt.data.tag_schemes.spans import spans
 from strukt.metrics.entities import EntityF1
-from strukt.metrics.spans import SpanF1, spans
+from strukt.metrics.span_f1 import SpanF1
 
 sentences = st.lists(
     st.tuples(entities, entities).map(lambda pair: (pair[0], pair[1] + pair[0][::2])), min_size=1, max_size=4

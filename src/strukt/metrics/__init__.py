@@ -8,8 +8,8 @@ from strukt.metrics.entities import EntityF1
 from strukt.metrics.logical_forms import LogicalForms
 from strukt.metrics.parseval import Parseval
 from strukt.metrics.ranks import Ranks
+from strukt.metrics.span_f1 import SpanF1
 from strukt.metrics.span_report import report
-from strukt.metrics.spans import SpanF1
 from strukt.metrics.unlabelled_f1 import UnlabelledF1
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strukt.metrics.spans import SpanF1
+from strukt.metrics.span_f1 import SpanF1
 from strukt.viz.canvas.width import display_width, pad
 
 SCORES = ("precision", "recall", "f1")
@@ -17,7 +17,7 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     number of gold spans (weighted).
 
     Args:
-        gold: The tags of each sentence, such as `B-PER`; see `strukt.metrics.spans.spans` for the schemes.
+        gold: The tags of each sentence, such as `B-PER`; see `data.tag_schemes.spans.spans` for the schemes.
         predicted: The predicted tags of each sentence.
 
     Returns:

@@ -9,8 +9,8 @@ from typing import Any, Literal, cast
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 
 from strukt.data.conllu import Sentence
+from strukt.data.tag_schemes.spans import spans
 from strukt.errors import SettingError
-from strukt.metrics.spans import spans
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.prediction import Prediction, WordPrediction
 from strukt.tasks.constituency.model import ConstituencyParser

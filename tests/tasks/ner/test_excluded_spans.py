@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from strukt.data.tag_schemes import scheme_of
+from strukt.data.tag_schemes.spans import spans
 from strukt.distributions import LinearChain
-from strukt.metrics.spans import spans
 from strukt.nn import tag_constraints
 from strukt.tasks.ner.excluded_spans import copies, without_spans
 

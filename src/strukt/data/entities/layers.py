@@ -12,6 +12,8 @@ from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import CONVERT, PLAIN_TEXT, Problem, Report, empty_column, stop
 from strukt.data.sentence import Cell
+from strukt.data.tag_schemes import OUTSIDE, SCHEMES
+from strukt.data.tag_schemes.spans import spans
 
 
 class Sentence(mentions.Sentence):
@@ -162,27 +164,19 @@ def _fault(label: str, before: str) -> tuple[str, str] | None:
 
 def _entities(rows: list[list[str]]) -> list[Entity]:
     """Return the entities of all layers, which must be well-formed."""
-    entities: list[Entity] = []
-    for layer in range(1, len(rows[0])):
-        starts = [position for position, row in enumerate(rows) if row[layer].startswith("B-")]
-        for start in starts:
-            label = rows[start][layer][2:]
-            end = start + 1
-            while end < len(rows) and rows[end][layer] == f"I-{label}":
-                end += 1
-            entities.append(Entity(start, end, label))
-    return ordered(entities)
+    _, *layers = zip(*rows, strict=True)
+    return ordered(Entity(first, last + 1, label) for labels in layers for label, first, last in spans(labels))
 
 
 def _labels(entities: Sequence[Entity], length: int, least: int) -> list[list[str]]:
     """Write entities as layers of labels, at least `least` layers; each entity goes into the first free layer."""
-    layers = [["O"] * length for _ in range(least)]
+    layers = [[OUTSIDE] * length for _ in range(least)]
     ends = [0] * least  # end of the last entity in each layer
     for start, end, label in ordered(entities):
         layer = next((layer for layer, last in enumerate(ends) if last <= start), len(ends))
         if layer == len(ends):
-            layers.append(["O"] * length)
+            layers.append([OUTSIDE] * length)
             ends.append(0)
         ends[layer] = end
-        layers[layer][start:end] = [f"B-{label}"] + [f"I-{label}"] * (end - start - 1)
+        layers[layer][start:end] = SCHEMES["BIO"].span(label, end - start)
     return layers

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from strukt.data.tag_schemes.spans import spans
+
 OUTSIDE = "O"
 """The tag of words outside all spans."""
 
@@ -199,23 +201,13 @@ def converted(tags: Sequence[str], source: str, target: str) -> list[str]:
     old, new = scheme_of(source), scheme_of(target)
     for position, fault in sequence_faults(tags, old):
         raise ValueError(f"tags: {fault} at position {position}, which breaks {old.name}; correct the tags")
-    result: list[str] = []
-    for first, end in _spans(tags, old):
+    result = [OUTSIDE] * len(tags)
+    for _, first, last in spans(tags):
         kind = _parts(tags[first])[1]
-        span = new.span(kind, end - first) if tags[first] != OUTSIDE else [OUTSIDE]
-        if new.again and result and result[-1] != OUTSIDE and span[0] != OUTSIDE and _parts(result[-1])[1] == kind:
-            span[0] = new.again + span[0].removeprefix(_parts(span[0])[0])
-        result += span
+        result[first : last + 1] = new.span(kind, last + 1 - first)
+        if new.again and first and result[first - 1] != OUTSIDE and _parts(result[first - 1])[1] == kind:
+            result[first] = new.again + result[first].removeprefix(_parts(result[first])[0])
     return result
-
-
-def _spans(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, int]]:
-    """Yield first word and end of each span, and of each word outside spans, in order."""
-    first = 0
-    for end in range(1, len(tags) + 1):
-        if end == len(tags) or not scheme.continues(tags[end - 1], tags[end]):
-            yield first, end
-            first = end
 
 
 def _parts(tag: str) -> tuple[str, str]:

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.tag_schemes import OUTSIDE, scheme_of
+from strukt.data.tag_schemes.spans import spans
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain
-from strukt.metrics.spans import spans
 from strukt.nn import CRF, tag_constraints
 from strukt.tasks.common.mean_loss import Average, mean_loss
 from strukt.tasks.common.partial_annotation import FORBIDDEN, agreeing_values, losses_of_sets

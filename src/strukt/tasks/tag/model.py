@@ -18,7 +18,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain
 from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
-from strukt.metrics.spans import SpanF1
+from strukt.metrics.span_f1 import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder

@@ -12,11 +12,11 @@ from tests import tiny_corpora
 from tests.tasks.common.spans.all_trees import labelled, score, shapes
 
 from strukt.data.constituents.binarisation import EMPTY
+from strukt.data.tag_schemes.spans import spans as tagged_spans
 from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.distributions import LinearChain, SpanTree
 from strukt.losses import contrastive_hashing
-from strukt.metrics.spans import spans as tagged_spans
 from strukt.structures.bit_span_tree.distribution import to_bits
 from strukt.tasks.common.code_counts import MOST_SHOWN
 from strukt.tasks.common.spans.label_spans import CRITERIA, LabelSpans, agreeing

@@ -1,0 +1,39 @@
+"""F1 of labelled spans, by the rules of conlleval and of seqeval's default mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strukt.data.tag_schemes.spans import spans
+from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_same_length
+
+
+class SpanF1(LabelCounts):
+    """F1 of spans: counts spans with the right label and the right borders.
+
+    Examples:
+        >>> score = SpanF1()
+        >>> score.update(gold=["B-PER", "I-PER", "O"], predicted=["B-PER", "O", "B-LOC"])
+        >>> score.result()
+        {'precision': 0.0, 'recall': 0.0, 'f1': 0.0}
+    """
+
+    def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
+        """Add the tags of one sentence.
+
+        Raises:
+            ValueError: If the sentences differ in length.
+        """
+        require_same_length(gold, predicted, "tags")
+        gold_spans, predicted_spans = set(spans(gold)), set(spans(predicted))
+        self.gold.update(label for label, _, _ in gold_spans)
+        self.predicted.update(label for label, _, _ in predicted_spans)
+        self.right.update(label for label, _, _ in gold_spans & predicted_spans)
+
+    def result(self) -> dict[str, float]:
+        """Return precision, recall and F1 of all spans so far, in per cent; 0 for a denominator of 0."""
+        return precision_recall_f1(*self.of_all())
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return, under "label", precision, recall and F1 of each label, in alphabetical order."""
+        return {"label": {label: precision_recall_f1(*self.of_label(label)) for label in self.labels}}
