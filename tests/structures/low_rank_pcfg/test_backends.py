@@ -9,7 +9,7 @@ from torch import Tensor
 
 from strukt.distributions import PCFG, LowRankPCFG
 from strukt.kernels import dispatch
-from strukt.structures.low_rank_pcfg import cpu, sentences, weights
+from strukt.structures.low_rank_pcfg import cpu, cpu_sentences, weights
 from strukt.structures.low_rank_pcfg.rank_inside import cpu as lean
 from strukt.structures.low_rank_pcfg.rules import LARGEST, composed
 
@@ -89,7 +89,7 @@ def test_both_ways_from_the_ranks_of_a_span_to_its_values_are_taken():
         trees, _ = build(7, s, 2, r)
         _, root, left, right, head, emission, of_items = (value.detach() for value in trees._arguments())
         chart = torch.empty(cpu.shape_of_chart(BATCH, emission, head), dtype=torch.float64)
-        work = sentences.Sentences(weights.weigh(root, left, right, head), emission, None, of_items, chart)
+        work = cpu_sentences.Sentences(weights.weigh(root, left, right, head), emission, None, of_items, chart)
         found.append(work.joined is None)
     assert found == [False, True]
 

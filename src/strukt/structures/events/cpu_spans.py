@@ -8,7 +8,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
-from strukt.structures.events.arrays import array
+from strukt.structures.events.cpu_arrays import array
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.events.arrays import array
+from strukt.structures.events.cpu_arrays import array
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:

@@ -18,8 +18,8 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.low_rank_pcfg import cpu_sample, log_space
 from strukt.structures.low_rank_pcfg.cpu_inside import inside_pass
 from strukt.structures.low_rank_pcfg.cpu_outside import label_gradients, outside_pass, word_gradients
+from strukt.structures.low_rank_pcfg.cpu_sentences import Sentences, sentence
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
-from strukt.structures.low_rank_pcfg.sentences import Sentences, sentence
 from strukt.structures.low_rank_pcfg.weights import weigh
 from strukt.structures.pcfg.cpu_charts import of_items
 

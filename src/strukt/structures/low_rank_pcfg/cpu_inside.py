@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strukt.kernels.jit import over_batch
 from strukt.structures.low_rank_pcfg import cpu_splits
-from strukt.structures.low_rank_pcfg.sentences import Sentences
+from strukt.structures.low_rank_pcfg.cpu_sentences import Sentences
 from strukt.structures.low_rank_pcfg.weights import grouped
 
 CERTAIN = 1e-13

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from strukt.kernels.jit import over_batch
 from strukt.structures.low_rank_pcfg import cpu_splits
-from strukt.structures.low_rank_pcfg.sentences import Sentences, spans_of
+from strukt.structures.low_rank_pcfg.cpu_sentences import Sentences, spans_of
 from strukt.structures.low_rank_pcfg.weights import (
     LARGE,
     Weights,

@@ -14,8 +14,8 @@ from strukt.structures.low_rank_pcfg.cpu_outside import (
     rank_gradients,
     word_gradients,
 )
+from strukt.structures.low_rank_pcfg.cpu_sentences import Sentences
 from strukt.structures.low_rank_pcfg.rank_inside.reference import REFERENCE
-from strukt.structures.low_rank_pcfg.sentences import Sentences
 from strukt.structures.low_rank_pcfg.weights import weigh
 
 
