@@ -13,9 +13,9 @@ from tests.scale.commands import parts, predict, text, together, whole
 
 from strukt.errors import SettingError
 from strukt.scale.annotation import Annotation
-from strukt.scale.atomic_write import beside
 from strukt.scale.ray_workers import ATTEMPTS, RayWorker, Resources, _capacity
 from strukt.scale.shards import Shard
+from strukt.scale.temporary_parts import beside
 from strukt.scale.worker import Job, Outcome
 
 TIMEOUT = 300

@@ -170,7 +170,7 @@ def _predict_shards(options: Namespace) -> int:
 
     from strukt.scale import manifest, ray_workers, shards
     from strukt.scale.annotation import Annotation
-    from strukt.scale.atomic_write import remove_leftovers
+    from strukt.scale.temporary_parts import remove_leftovers
     from strukt.scale.worker import Job, Worker
     from strukt.train import saved_model
 

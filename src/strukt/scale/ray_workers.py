@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from strukt.errors import MissingExtraError, SettingError
-from strukt.scale.atomic_write import beside, count_leftovers
 from strukt.scale.shards import Shard, unfinished
+from strukt.scale.temporary_parts import beside, count_leftovers
 from strukt.scale.worker import Job, Outcome, Worker
 
 ATTEMPTS = 4

@@ -13,9 +13,9 @@ from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 from strukt.scale import json_rows, parquet
 from strukt.scale.annotation import Annotation
-from strukt.scale.atomic_write import atomic_path
 from strukt.scale.cuts import Piece, lines_before
 from strukt.scale.shards import JSON_ROWS, PARQUET, Shard
+from strukt.scale.temporary_parts import atomic_path
 
 if TYPE_CHECKING:
     from strukt.tasks.common.model import Model

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from typing import TextIO
 
-from strukt.errors import DataError
+from strukt.data.files.digests import explained
 
 
 @contextlib.contextmanager
@@ -33,18 +33,18 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         ['heads.txt']
     """
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        with _explained(path), open(path, "w", encoding="utf-8", newline="") as stream:
+        with explained(path, "written"), open(path, "w", encoding="utf-8", newline="") as stream:
             yield stream
         return
     target = os.path.realpath(path)
     beside = f"{target}.{os.getpid()}.part"
     try:
-        with _explained(path), open(beside, "w", encoding="utf-8", newline="") as stream:
+        with explained(path, "written"), open(beside, "w", encoding="utf-8", newline="") as stream:
             _give_owner_and_mode(stream.fileno(), target)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        with _explained(path):
+        with explained(path, "written"):
             os.replace(beside, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -64,13 +64,3 @@ def _give_owner_and_mode(descriptor: int, path: str) -> None:
             os.fchown(descriptor, -1, status.st_gid)
     with contextlib.suppress(OSError):
         os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-
-
-@contextlib.contextmanager
-def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise  # not the fault of the file: the reader of our output has gone
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", path) from error

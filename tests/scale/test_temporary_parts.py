@@ -6,7 +6,7 @@ import time
 import pytest
 
 from strukt.errors import DataError
-from strukt.scale.atomic_write import atomic_path, beside, count_leftovers, remove_leftovers
+from strukt.scale.temporary_parts import atomic_path, beside, count_leftovers, remove_leftovers
 
 
 def test_nothing_is_there_before_the_end(tmp_path):

@@ -1,4 +1,4 @@
-"""Atomic writing of files, even if workers on several machines write into one folder."""
+"""Temporary files of parts, which workers on several machines write into one folder and then rename."""
 
 from __future__ import annotations
 
