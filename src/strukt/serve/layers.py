@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.errors import InfeasibleError, StruktError
 from strukt.serve.messages import AnnotatedPart, PredictRequest
-from strukt.serve.structures import AnyStructures, Picture
+from strukt.serve.structures import Answer, AnyStructures, Picture
 from strukt.serve.views import VIEWS
 from strukt.serve.workers import Deadline
 from strukt.structures.distribution import StructuredDistribution
@@ -77,12 +77,13 @@ def layers_of(
     for number, event in enumerate(seen.events):
         deadline.check()
         prediction = structures.prediction(batch, event, request)
+        answer = Answer(batch.sentences[0], request, event, prediction, marginals)
         yield Layer(
-            structures.annotated_parts(event, request, prediction, marginals),
+            structures.annotated_parts(answer),
             probabilities[number],
             seen.weights[number] if seen.weights else None,
             prediction,
-            structures.picture(prediction, batch.sentences[0], event, request, marginals),
+            structures.picture(answer),
         )
 
 

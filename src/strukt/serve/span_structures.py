@@ -13,7 +13,7 @@ from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.sentence import Sentence
 from strukt.distributions import LinearChain
 from strukt.serve.messages import Kind, Part, PredictRequest, Span
-from strukt.serve.structures import Index, PartError, Picture, Structures, number_of, shown
+from strukt.serve.structures import Answer, Index, PartError, Picture, Structures, number_of, shown
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.prediction import Prediction
@@ -63,26 +63,20 @@ class Spans(Structures[SpanModel, Span]):
         return prediction
 
     @override
-    def picture(
-        self,
-        prediction: Prediction,
-        sentence: Sentence,
-        event: Tensor,
-        request: PredictRequest,
-        marginals: Tensor | None,
-    ) -> Picture:
-        diagram = cast("BracketDiagram", prediction.diagram(sentence))
+    def picture(self, answer: Answer) -> Picture:
+        diagram = cast("BracketDiagram", answer.prediction.diagram(answer.sentence))
         brackets = [
             bracket(span, label)
-            for span in (self._span(index, marginals) for index in self.used(event, request))
+            for span in (
+                self._span(index, answer.probability(index)) for index in self.used(answer.event, answer.request)
+            )
             for label in span.label.split(self.model.separator)
             if label != EMPTY
         ]
         return replace(diagram, brackets=brackets)
 
-    def _span(self, index: Index, marginals: Tensor | None) -> PredictedSpan:
+    def _span(self, index: Index, probability: float | None) -> PredictedSpan:
         start, end, number = index
-        probability = None if marginals is None else marginals[index].item()
         return PredictedSpan(start, end, self.label(number), probability, self.code(number))
 
     @override

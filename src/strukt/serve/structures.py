@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import torch
@@ -31,6 +32,37 @@ Picture = Diagram | BracketDiagram
 
 class PartError(StruktError):
     """Raised if a part cannot exist in the structures of a text."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A structure of a sentence that answers a request.
+
+    Attributes:
+        sentence: The sentence.
+        request: The request.
+        event: The structure, without a batch axis.
+        prediction: The structure as a prediction.
+        marginals: The marginals to show, in the shape of the main scores of the sentence; None to show none.
+    """
+
+    sentence: Sentence
+    request: PredictRequest
+    event: Tensor
+    prediction: Prediction
+    marginals: Tensor | None
+
+    def probability(self, index: Index) -> float | None:
+        """Return the marginal of a part; None without marginals."""
+        return None if self.marginals is None else self.marginals[index].item()
+
+    @property
+    def probabilities(self) -> list[float]:
+        """The marginal of the tag or head that the event has at each position; empty without marginals."""
+        if self.marginals is None:
+            return []
+        probabilities: list[float] = self.marginals.gather(-1, self.event.unsqueeze(-1)).squeeze(-1).tolist()
+        return probabilities
 
 
 class Structures(ABC, Generic[ModelT, PartT]):
@@ -89,23 +121,8 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """
 
     @abstractmethod
-    def picture(
-        self,
-        prediction: Prediction,
-        sentence: Sentence,
-        event: Tensor,
-        request: PredictRequest,
-        marginals: Tensor | None,
-    ) -> Picture:
-        """Draw a prediction.
-
-        Args:
-            prediction: The prediction.
-            sentence: The sentence.
-            event: The structure, without a batch axis.
-            request: The request that was answered by the structure.
-            marginals: Marginals to draw, in the shape of the main scores of the sentence; None to draw none.
-        """
+    def picture(self, answer: Answer) -> Picture:
+        """Draw a structure, with its marginals if there are any."""
 
     @abstractmethod
     def partial(self, sentence: Sentence, required: Sequence[PartT]) -> Sentence:
@@ -165,16 +182,12 @@ class Structures(ABC, Generic[ModelT, PartT]):
             chosen[index] = True
         return chosen
 
-    def annotated_parts(
-        self, event: Tensor, request: PredictRequest, prediction: Prediction, marginals: Tensor | None
-    ) -> list[AnnotatedPart]:
+    def annotated_parts(self, answer: Answer) -> list[AnnotatedPart]:
         """Return the parts of a structure with their relations and probabilities."""
-        used = self.used(event, request)
-        names: Sequence[str | None] = self.relations(prediction) or [None] * len(used)
+        used = self.used(answer.event, answer.request)
+        names: Sequence[str | None] = self.relations(answer.prediction) or [None] * len(used)
         return [
-            AnnotatedPart(
-                part=part, relation=name, probability=None if marginals is None else marginals[index].item()
-            )
+            AnnotatedPart(part=part, relation=name, probability=answer.probability(index))
             for index, name in zip(used, names, strict=True)
             if (part := self.part(index)) is not None
         ]
@@ -194,14 +207,6 @@ def number_of(label: str, labels: Sequence[str]) -> int:
     if label not in labels:
         raise PartError(f"the model has no label {label!r}; use a label of its responses")
     return labels.index(label)
-
-
-def selected(marginals: Tensor | None, event: Tensor) -> list[float]:
-    """Return the marginal of the tag or head that an event has at each position; empty without marginals."""
-    if marginals is None:
-        return []
-    probabilities: list[float] = marginals.gather(-1, event.unsqueeze(-1)).squeeze(-1).tolist()
-    return probabilities
 
 
 AnyStructures = Structures[Any, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import torch
@@ -13,6 +12,7 @@ from typing_extensions import override
 from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.serve.messages import Arc, PredictRequest, Tag
 from strukt.serve.structures import (
+    Answer,
     Index,
     ModelT,
     PartError,
@@ -20,7 +20,6 @@ from strukt.serve.structures import (
     Picture,
     Structures,
     number_of,
-    selected,
     shown,
 )
 from strukt.structures.distribution import StructuredDistribution
@@ -65,16 +64,9 @@ class Tags(WordStructures[Tagger, Tag]):
         return WordPrediction({self.model.config.column: [self.labels[tag] for tag in event.tolist()]})
 
     @override
-    def picture(
-        self,
-        prediction: Prediction,
-        sentence: Sentence,
-        event: Tensor,
-        request: PredictRequest,
-        marginals: Tensor | None,
-    ) -> Picture:
-        tags = [self.labels[tag] for tag in event.tolist()]
-        return Diagram(sentence.forms, tags=tags, tag_probabilities=selected(marginals, event))
+    def picture(self, answer: Answer) -> Picture:
+        tags = [self.labels[tag] for tag in answer.event.tolist()]
+        return Diagram(answer.sentence.forms, tags=tags, tag_probabilities=answer.probabilities)
 
     @override
     def partial(self, sentence: Sentence, required: Sequence[Tag]) -> Sentence:
@@ -134,16 +126,13 @@ class Arcs(WordStructures[Parser, Arc]):
         return prediction
 
     @override
-    def picture(
-        self,
-        prediction: Prediction,
-        sentence: Sentence,
-        event: Tensor,
-        request: PredictRequest,
-        marginals: Tensor | None,
-    ) -> Picture:
-        diagram = Diagram(sentence.forms, heads=event.tolist(), relations=self.relations(prediction))
-        return replace(diagram, head_probabilities=selected(marginals, event))
+    def picture(self, answer: Answer) -> Picture:
+        return Diagram(
+            answer.sentence.forms,
+            heads=answer.event.tolist(),
+            relations=self.relations(answer.prediction),
+            head_probabilities=answer.probabilities,
+        )
 
     @override
     def relations(self, prediction: Prediction) -> Sequence[str]:
