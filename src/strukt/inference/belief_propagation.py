@@ -1,4 +1,6 @@
-"""Loopy belief propagation (BP, sum-product) in pairwise models of binary variables.
+"""Loopy belief propagation (BP, sum-product) in pairwise models of binary variables, such as `BinaryCRF`.
+
+Factor graphs have a BP of their own: `strukt.factor_graph.belief_propagation`.
 
 Messages are log-odds: the message from variable i to variable j is what i adds to the log-odds of a 1 at j. Fixed
 points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); if the pairs form no
