@@ -12,16 +12,16 @@ are sparse.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+from strukt.inference.regularizers import REGULARIZERS
 from strukt.inference.settings import require_damping, require_iterations, require_one_of, require_step
-from strukt.kernels.semiring import NEG_INF, log_softmax
-from strukt.mappings.sparsemax_entmax import sparsemax
+from strukt.kernels.semiring import NEG_INF
 
 BACKWARD_ITERATIONS = 1000
 """The maximum number of iterations that compute an implicit gradient."""
@@ -96,7 +96,7 @@ class Settings:
             raise ValueError(f"weight is {self.weight}; expected more than 0")
         if self.tol is not None and not self.tol >= 0:
             raise ValueError(f"tol is {self.tol}; expected at least 0, or None")
-        require_one_of("regularizer", self.regularizer, ("entropy", "sparsemax"))
+        require_one_of("regularizer", self.regularizer, tuple(REGULARIZERS))
         require_one_of("gradients", self.gradients, ("unrolled", "implicit"))
 
 
@@ -172,6 +172,7 @@ class _State(NamedTuple):
 class _Solver:
     def __init__(self, model: Model, schedule: Schedule, course: Settings) -> None:
         self._model, self._schedule, self._course = model, schedule, course
+        self._regularizer = REGULARIZERS[course.regularizer]
         self._weight, self._step_size, self._damping = (
             torch.as_tensor(setting).to(model.scores).expand(model.scores.shape[1])
             for setting in (course.weight, course.step_size, course.damping)
@@ -247,9 +248,7 @@ class _Solver:
         for step in self._schedule:
             for variables, grouped in step:
                 local = point[:, variables]
-                each = _entropies[self._course.regularizer](
-                    local if grouped else torch.cat([local, 1 - local], -1)
-                )
+                each = self._regularizer.entropy(local if grouped else torch.cat([local, 1 - local], -1))
                 free = free - (each.sum(-1) * self._weight[variables[:, 0]]).sum(-1)
         return energy, free
 
@@ -284,21 +283,4 @@ class _Solver:
 
     def _best(self, messages: Tensor, blocks: Blocks) -> Tensor:
         weighted = messages / self._weight[blocks.variables[:, :1]]
-        if self._course.regularizer == "sparsemax":
-            return sparsemax(weighted) if blocks.grouped else ((weighted + 1) / 2).clamp(0, 1)
-        return log_softmax(weighted, -1).exp() if blocks.grouped else weighted.sigmoid()
-
-
-def _shannon(p: Tensor) -> Tensor:
-    """Return -p log p, with derivative 0 at 0."""
-    inside = p > 0
-    result = torch.special.entr(torch.where(inside, p, torch.ones_like(p)))
-    return torch.where(inside, result, torch.zeros_like(p))
-
-
-def _gini(p: Tensor) -> Tensor:
-    """Return (p - p^2) / 2, whose sum over a group is (1 - |p|^2) / 2."""
-    return (p - p.square()) / 2
-
-
-_entropies: dict[str, Callable[[Tensor], Tensor]] = {"entropy": _shannon, "sparsemax": _gini}
+        return self._regularizer.best(weighted, blocks.grouped)

@@ -26,8 +26,8 @@ from strukt.errors import OutOfRangeError
 from strukt.inference.lp_sparsemap.faces import all_faces, differentiable
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
+from strukt.inference.lp_sparsemap.penalties import clipped, is_unaffected_by_clipping, limits_of
 from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of
-from strukt.inference.penalties import clipped, is_unaffected_by_clipping, limits_of
 from strukt.inference.settings import require_iterations
 from strukt.kernels.arrays import Floats
 from strukt.kernels.jit import over_batch, thread_count
