@@ -98,6 +98,8 @@ SEQUENCES = [
                 "structures/exact": [
                     ("marginals * values", "values"),
                     ("main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
+                ],
+                "structures/topk": [
                     ("return TopK(ranked, ", "return TopK(ranked.exp(), "),
                 ],
                 "structures/positional": [

@@ -75,8 +75,7 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If k is not an integer of 1 or more.
         """
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k is {k!r}; expected a positive integer")
+        arguments.positive_integer("k", k)
         return distinct.sample(self, k)
 
     # Random scores.

@@ -15,7 +15,7 @@ from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
 from strukt.kernels.semiring import NEG_INF, forbidden_only, precise
-from strukt.structures import impossible, max_marginals
+from strukt.structures import impossible, max_marginals, topk
 from strukt.structures.base import ScoredStructures
 from strukt.structures.cached import cached
 from strukt.structures.explanations import items
@@ -186,16 +186,8 @@ class ExactInference(ScoredStructures):
         Raises:
             ValueError: If k is not an integer of 1 or more.
         """
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k is {k!r}; expected a positive integer")
-        events, scores = self.oracles.kbest(*self._arguments(), k)
-        events, scores = self._to_batch(events), self._to_batch(scores)
-        axis = len(self.batch_shape)
-        exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0)).movedim(0, axis)
-        # The oracle sums in another order, and rounding may change the ranks of near ties.
-        ranked, order = exact.sort(dim=-1, descending=True, stable=True)
-        places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
-        return TopK(ranked, arguments.several(events.gather(axis, places), axis), self)
+        arguments.positive_integer("k", k)
+        return topk.topk(self, k)
 
     @property
     def max_marginals(self) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils import _pytree
 from typing_extensions import Self
 
+from strukt.checks import arguments
 from strukt.kernels.places import log_ratio
 
 
@@ -95,6 +96,18 @@ class TopK(tuple[Tensor, Tensor]):
     def __getnewargs__(self) -> tuple[Any, ...]:
         """Return the arguments from which copies and pickles are made."""
         return self.scores, self.events, self._source
+
+
+def topk(structure: Any, k: int) -> TopK:
+    """Return the k best structures by the oracle, with their exact scores; see `ExactInference.topk`."""
+    events, scores = structure.oracles.kbest(*structure._arguments(), k)
+    events, scores = structure._to_batch(events), structure._to_batch(scores)
+    axis = len(structure.batch_shape)
+    exact = structure._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0)).movedim(0, axis)
+    # The oracle sums in another order, and rounding may change the ranks of near ties.
+    ranked, order = exact.sort(dim=-1, descending=True, stable=True)
+    places = order.reshape(*order.shape, *(1,) * len(structure.event_shape)).expand_as(events)
+    return TopK(ranked, arguments.several(events.gather(axis, places), axis), structure)
 
 
 class _Known:

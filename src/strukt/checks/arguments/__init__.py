@@ -1,7 +1,7 @@
 """Checks of arguments: shapes, types and devices, with errors that name the remedy."""
 
 from strukt.checks.arguments.events import event, sample_shape, several
-from strukt.checks.arguments.integer_tensors import blank, integers, lengths, mask
+from strukt.checks.arguments.integer_tensors import blank, integers, lengths, mask, positive_integer
 from strukt.checks.arguments.score_tensors import (
     are_ordinary,
     batched,
@@ -24,6 +24,7 @@ __all__ = [
     "lengths",
     "mask",
     "not_lengths",
+    "positive_integer",
     "sample_shape",
     "scores",
     "several",

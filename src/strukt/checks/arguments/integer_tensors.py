@@ -1,4 +1,4 @@
-"""Checks of lengths, other integers and masks."""
+"""Checks of lengths, other integers, tensors of integers, and masks."""
 
 from __future__ import annotations
 
@@ -74,6 +74,16 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
         raise ValueError(
             f"{name} is on {value.device} and the scores on {device}; use {name}.to(scores.device)"
         )
+
+
+def positive_integer(name: str, value: Any) -> None:
+    """Check that a value is an integer of 1 or more.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected a positive integer")
 
 
 def blank(value: Any, labels: int) -> None:

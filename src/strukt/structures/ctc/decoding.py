@@ -164,8 +164,7 @@ def _checked(log_probs: Tensor, lengths: Lengths | None, blank: int) -> Tensor:
 
 
 def _require_sizes(beam_size: int, k: int) -> None:
-    if isinstance(beam_size, bool) or not isinstance(beam_size, int) or beam_size < 1:
-        raise ValueError(f"beam_size is {beam_size!r}; expected a positive integer")
+    arguments.positive_integer("beam_size", beam_size)
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= beam_size:
         raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
 
