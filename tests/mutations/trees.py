@@ -211,6 +211,8 @@ TREES = [
                     ("* (worse if first else better) - turned", "* better - turned"),
                     ("turn * better * worse * move if", "turn * better * move if"),
                     ("less / (whole + less) * move", "less * move"),
+                ],
+                "kernels/engine/feature_surprises": [
                     ("worse * gap\n", "gap\n"),
                     ("if first == (one >= two)", "if first != (one >= two)"),
                     ("if max(one, two) == -np.inf:", "if False:"),
@@ -233,10 +235,12 @@ TREES = [
                     ("weight_scores[i] += log(products[i])", "weight_scores[i] += 0.0"),
                     ("+= mass * shares[i, feature, value]", "+= mass"),
                     ("mass[i] * (moves[value] - mean)", "mass[i] * moves[value]"),
-                    ("inner_surprise[i] += _surprise", "inner_surprise[i] -= _surprise"),
-                    ("expected + np.log1p(rest)", "expected"),
                     ("shares[i, feature, value] /= total", "shares[i, feature, value] /= 1.0"),
                     ("feature, best] + mean", "feature, best]"),
+                ],
+                "kernels/engine/feature_surprises": [
+                    ("inner_surprise[i] += _surprise", "inner_surprise[i] -= _surprise"),
+                    ("expected + np.log1p(rest)", "expected"),
                 ],
                 "kernels/engine/choices": [
                     ("bound + less)", "bound)"),

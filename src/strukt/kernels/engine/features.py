@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.elementary import log, log1p, typed_exp
+from strukt.kernels.elementary import log, typed_exp
 from strukt.kernels.jit import inner, kept_apart
 
 LEAST_SCORE = -1e30
@@ -240,64 +240,3 @@ def _change_pairs(
             turned = turn * better * worse * move if worse > 0.0 else as_type(0.0)
             grads[places[i], feature, 0] += change * (better if first else worse) + turned
             grads[places[i], feature, 1] += change * (worse if first else better) - turned
-
-
-@inner
-def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
-    """Write the expected surprise of the values of each weight under ``others``, ``inner_surprise (weights,)``.
-
-    It is 0 for a weight that is impossible in ``weight_scores``, and +inf for one that only ``others`` forbid.
-    `spread_change` with ``others`` as directions and sign -1 computes the gradient.
-    """
-    kept_apart()
-    inner_surprise[:] = 0.0
-    if scores.shape[2] == 2:
-        _pair_surprises(scores, others, places, weight_scores, inner_surprise)
-        return
-    shares, relatives = value_shares(scores, places), relative(others, places)
-    for i in range(places.shape[0]):
-        for feature in range(scores.shape[1] if weight_scores[i] > -np.inf else 0):
-            theirs = others[places[i], feature]
-            inner_surprise[i] += _surprise(shares[i, feature], theirs, relatives[i, feature])
-
-
-@inner
-def _surprise(shares: Array, others: Array, relatives: Array) -> float:
-    """Return the expected surprise of values under ``others``, whose weights relative to the best are given.
-
-    The surprise of the best value is log(1 + r), where r is the sum of the other relative weights. That of any
-    other value is larger by the difference of their scores.
-    """
-    best, rest, expected = 0, 0.0, 0.0
-    for value in range(1, others.shape[0]):
-        if others[value] > others[best]:
-            best = value
-    if others[best] == -np.inf:
-        return np.inf
-    for value in range(others.shape[0]):
-        rest += relatives[value] if value != best else 0.0
-        if shares[value] > 0.0:
-            expected += shares[value] * (np.float64(others[best]) - np.float64(others[value]))
-    return np.float64(expected + np.log1p(rest))
-
-
-@inner
-def _pair_surprises(
-    scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array
-) -> None:
-    """Write the expected surprises for two values: the surprise of the better one is log(1 + odds)."""
-    odds, other_odds = pair_odds(scores, places), pair_odds(others, places)
-    for i in range(places.shape[0]):
-        if weight_scores[i] == -np.inf:
-            continue
-        expected = 0.0
-        for feature in range(scores.shape[1]):
-            one, two = np.float64(others[places[i], feature, 0]), np.float64(others[places[i], feature, 1])
-            first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
-            less = odds[i, feature] / (1.0 + np.float64(odds[i, feature]))
-            worse = less if first == (one >= two) else 1.0 - less
-            gap = max(one, two) - min(one, two) if worse > 0.0 else 0.0
-            expected += log1p(np.float64(other_odds[i, feature])) + worse * gap
-            if max(one, two) == -np.inf:
-                expected = np.inf
-        inner_surprise[i] = expected

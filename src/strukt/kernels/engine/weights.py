@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.engine import features
+from strukt.kernels.engine import feature_surprises, features
 from strukt.kernels.jit import inner
 
 
@@ -66,7 +66,7 @@ def surprises(scores: Array, others: Array, places: Array, weight_scores: Array,
     if scores.ndim == 1:
         inner_surprise[:] = 0.0
     else:
-        features.surprises(scores, others, places, weight_scores, inner_surprise)
+        feature_surprises.surprises(scores, others, places, weight_scores, inner_surprise)
 
 
 @inner
