@@ -13,29 +13,8 @@ import numpy as np
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.ctc.ngrams import Ngrams, begin, follow, next_probabilities
-
-
-class Tree(NamedTuple):
-    """All texts that were ever on the beam; node 0 is the empty text, and children of a node form a linked list.
-
-    Attributes:
-        parent: The node of each text without its last label.
-        label: The last label of each text.
-        child: The first child of each node, -1 for none.
-        sibling: The next child of the same parent, -1 for none.
-        bonus: The score of each text from the language model and the insertion bonus.
-        state: ``(nodes, levels)``, the state of the language model after each text.
-        size: ``(1,)``, the number of nodes in use.
-    """
-
-    parent: Array
-    label: Array
-    child: Array
-    sibling: Array
-    bonus: Array
-    state: Array
-    size: Array
+from strukt.structures.ctc.cpu_prefix_tree import Tree, child_of, grow, make_tree
+from strukt.structures.ctc.ngrams import Ngrams, begin, next_probabilities
 
 
 class Beam(NamedTuple):
@@ -82,7 +61,7 @@ def search(
     taken = np.zeros(rows.shape, np.bool_)
     beam, stay, other, best = _make_beam(size), _make_beam(size), _make_beam(size), _make_best(size)
     for b in range(start, log_probs.shape[0], step):
-        tree = _make_tree(1 + lengths[b] * size, len(ngrams.first) - 1)
+        tree = make_tree(1 + lengths[b] * size, len(ngrams.first) - 1)
         position = np.full(len(tree.parent), -1)
         begin(ngrams, tree.state[0])
         beam.node[0], beam.slot[0], beam.blank[0], beam.label[0] = 0, -1, 0.0, -np.inf
@@ -96,19 +75,6 @@ def search(
             _move(frame, tree, beam, stay, result, rows, best, ngrams, other)
             beam, other = other, beam
         _list(tree, beam, result, labels[b], scores[b])
-
-
-@inner
-def _make_tree(nodes: int, levels: int) -> Tree:
-    return Tree(
-        np.full(nodes, -1),
-        np.full(nodes, -1),
-        np.full(nodes, -1),
-        np.full(nodes, -1),
-        np.zeros(nodes),
-        np.empty((nodes, levels), np.int64),
-        np.ones(1, np.int64),
-    )
 
 
 @inner
@@ -252,32 +218,11 @@ def _move(
             other.node[place], other.slot[place] = stay.node[source], stay.slot[source]
             other.blank[place], other.label[place] = stay.blank[source], stay.label[source]
         else:
-            node = _child(tree, beam.node[source], label)
+            node = child_of(tree, beam.node[source], label)
             if node < 0:
-                node = _grow(tree, beam.node[source], label, rows[beam.slot[source], label], ngrams)
+                node = grow(tree, beam.node[source], label, rows[beam.slot[source], label], ngrams)
             other.node[place], other.slot[place] = node, -1
             other.blank[place], other.label[place] = -np.inf, _before(tree, beam, source, label) + frame[label]
-
-
-@inner
-def _child(tree: Tree, node: int, label: int) -> int:
-    """Return the node of a text with one more label, -1 if there is none yet."""
-    child = tree.child[node]
-    while child >= 0 and tree.label[child] != label:
-        child = tree.sibling[child]
-    return child  # type: ignore[no-any-return]
-
-
-@inner
-def _grow(tree: Tree, parent: int, label: int, added: float, ngrams: Ngrams) -> int:
-    """Make a node for a text with one more label; return it."""
-    node = tree.size[0]
-    tree.size[0] += 1
-    tree.parent[node], tree.label[node] = parent, label
-    tree.sibling[node], tree.child[parent] = tree.child[parent], node
-    tree.bonus[node] = tree.bonus[parent] + added
-    follow(ngrams, tree.state[parent], label, tree.state[node])
-    return node  # type: ignore[no-any-return]
 
 
 @inner
