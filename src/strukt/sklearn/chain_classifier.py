@@ -10,12 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from strukt.kernels.arrays import Array
 from strukt.sklearn import ftrl, online
 from strukt.sklearn.features import Features, observed
 from strukt.sklearn.likelihood import NegativeLogLikelihood
 from strukt.sklearn.model import ChainModel, without_zeros
-from strukt.sklearn.owlqn import Stopping, minimise
+from strukt.sklearn.owlqn import Stopping, minimise, print_progress
 from strukt.sklearn.settings import require_settings
 from strukt.sklearn.tokens import (
     Labelled,
@@ -129,7 +128,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         features = self._features(data, len(classes))
         objective = NegativeLogLikelihood(data._replace(tokens=without_zeros(rows.tokens)), features, self.c2)
         stopping = Stopping(self.max_iterations, self.epsilon, self.period, self.delta)
-        report = _print_progress if self.verbose else None
+        report = print_progress if self.verbose else None
         minimum = minimise(objective, np.zeros(len(features.used)), self.c1, stopping, report)
         self.n_iter_, self.loss_, self.converged_ = minimum.iterations, minimum.value, minimum.converged
         # For the step sizes of `partial_fit`, each occurrence of a feature counts as a squared gradient of 1.
@@ -251,13 +250,9 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         check_is_fitted(self)
-        results = {
-            name: _plain(getattr(self, name))
-            for name in ("n_iter_", "loss_", "converged_")
-            if hasattr(self, name)
-        }
-        parameters = {name: _plain(value) for name, value in self.get_params().items()}
-        self._model.save(folder, {"parameters": parameters, "results": results})
+        names = ("n_iter_", "loss_", "converged_")
+        results = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        self._model.save(folder, {"parameters": self.get_params(), "results": results})
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> ChainClassifier:
@@ -299,12 +294,3 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         if self._model.columns is None:
             return vectors(sequences, self.n_features_in_)
         return attributes(sequences, self._model.columns, grow=False)
-
-
-def _print_progress(iteration: int, loss: float, weights: Array) -> None:
-    print(f"Iter {iteration:<4} loss={loss:<12.2f} active={np.count_nonzero(weights)}", flush=True)
-
-
-def _plain(value: Any) -> Any:
-    """Convert NumPy scalars, which grid searches set as parameters, to Python numbers, which JSON can hold."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -107,7 +107,7 @@ class ChainModel:
         attributes = len(self.features.starts) - 1 if self.columns is None else list(self.columns)
         content = {"format": FORMAT, "classes": self.classes, "attributes": attributes}
         with atomic_write(path / MODEL) as stream:  # takes its place after the weights
-            dump_json(content | description, stream)
+            dump_json(content | description, stream, np.generic.item)  # grid searches set NumPy scalars
             stream.flush()
             write_tensors(
                 path / WEIGHTS, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}

@@ -16,6 +16,7 @@ from strukt.kernels.arrays import Array
 
 Objective = Callable[[Array], tuple[float, Array]]
 Report = Callable[[int, float, Array], None]
+"""A function of the number of an iteration, the objective, and the point."""
 
 SUFFICIENT = 1e-4
 """Share of the decrease predicted by the gradient that the line search requires (Armijo 1966)."""
@@ -81,6 +82,11 @@ class Minimum(NamedTuple):
     value: float
     iterations: int
     converged: bool
+
+
+def print_progress(iteration: int, loss: float, point: Array) -> None:
+    """Print the objective and the number of coordinates that are not 0; a report of `minimise`."""
+    print(f"Iter {iteration:<4} loss={loss:<12.2f} active={np.count_nonzero(point)}", flush=True)
 
 
 def minimise(

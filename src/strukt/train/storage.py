@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,9 +30,15 @@ def write_json(path: Path, value: Any) -> None:
         dump_json(value, stream)
 
 
-def dump_json(value: Any, stream: TextIO) -> None:
-    """Write a value as JSON to a stream, in the form of all JSON files of models."""
-    json.dump(value, stream, indent=2, ensure_ascii=False)
+def dump_json(value: Any, stream: TextIO, convert: Callable[[Any], Any] | None = None) -> None:
+    """Write a value as JSON to a stream, in the form of all JSON files of models.
+
+    Args:
+        value: The value.
+        stream: The stream.
+        convert: Function that makes JSON values of values that JSON does not have.
+    """
+    json.dump(value, stream, indent=2, ensure_ascii=False, default=convert)
     stream.write("\n")
 
 
