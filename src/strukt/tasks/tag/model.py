@@ -144,9 +144,7 @@ class Tagger(StructurePredictor):
         if self.codes is None or bits is None:
             return loss
         _, others = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
-        inside = tags >= 0
-        alike = _forms(batch).to(tags.device) if self.config.code_labels == "words" else tags[inside]
-        return loss + self.config.code_weight * self.codes.loss(bits[inside], others[inside], alike)
+        return loss + self.config.code_weight * self.codes.loss(bits, others, batch)
 
     def _losses_of_sets(self, emissions: Tensor, batch: Batch) -> Tensor:
         """Return the negative log-probability of the tags that agree with partial annotation, ``(batch,)``."""
@@ -253,13 +251,6 @@ class Tagger(StructurePredictor):
             inside = batch.targets["tags"] >= 0
             codes = self.codes.codes(bits[inside]).tolist()
             yield from zip(codes, batch.targets["tags"][inside].tolist(), strict=True)
-
-
-def _forms(batch: Batch) -> Tensor:
-    """Number the forms in a batch, and return the number of each word, sentence by sentence, ``(m,)``."""
-    numbers: dict[str, int] = {}
-    forms = (form for sentence in batch.sentences for form in sentence.forms)
-    return torch.tensor([numbers.setdefault(form, len(numbers)) for form in forms])
 
 
 def _column(config: Config, sentence: Sentence) -> str:

@@ -13,6 +13,7 @@ from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.losses import contrastive_hashing
 from strukt.nn.word_hash_layer import HashLayer
 from strukt.structures.bit_span_tree.distribution import to_codes
+from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.code_counts import CountedCodes
 from strukt.tasks.tag.config import Config
 
@@ -33,7 +34,7 @@ class TokenCodes(CountedCodes):
 
     def __init__(self, config: Config, size: int, labels: Vocabulary) -> None:
         super().__init__()
-        self.labels, self.variant = labels, config.variant
+        self.labels, self.variant, self.code_labels = labels, config.variant, config.code_labels
         self.layer = HashLayer(size, config.bits, config.encoder.outer_dropout)
         self.vocabulary = CodeVocabulary({})
 
@@ -42,9 +43,12 @@ class TokenCodes(CountedCodes):
         vectors, bits = self.layer(words, lengths)
         return vectors, bits.to(torch.promote_types(bits.dtype, torch.float32))
 
-    def loss(self, first: Tensor, second: Tensor, alike: Tensor) -> Tensor:
-        """Return the contrastive loss of words in two views; see `code_loss`."""
-        return code_loss(first, second, alike, self.variant)
+    def loss(self, first: Tensor, second: Tensor, batch: Batch) -> Tensor:
+        """Return the contrastive loss of the words of a batch in two views, ``(batch, n, bits)`` each."""
+        tags = batch.targets["tags"]
+        inside = tags >= 0
+        alike = _forms(batch).to(tags.device) if self.code_labels == "words" else tags[inside]
+        return code_loss(first[inside], second[inside], alike, self.variant)
 
     def codes(self, bits: Tensor) -> Tensor:
         """Return the codes ``(...)`` for scores of bits ``(..., bits)``: a bit is set if its score is positive."""
@@ -72,6 +76,13 @@ def code_loss(first: Tensor, second: Tensor, alike: Tensor, variant: str) -> Ten
         variant: Variant of the loss; see `contrastive_hashing`.
     """
     return contrastive_hashing(_sides(first), _sides(second), alike, variant, temperature=1.0)
+
+
+def _forms(batch: Batch) -> Tensor:
+    """Number the forms in a batch, and return the number of each word, sentence by sentence, ``(m,)``."""
+    numbers: dict[str, int] = {}
+    forms = (form for sentence in batch.sentences for form in sentence.forms)
+    return torch.tensor([numbers.setdefault(form, len(numbers)) for form in forms])
 
 
 def _sides(bits: Tensor) -> Tensor:
