@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.data import conllu, corpus
+from strukt.data import conllu
 from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
@@ -26,18 +25,19 @@ from strukt.nn.estimators import SparseMAP
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import cross_entropies, mean_loss
-from strukt.tasks.common.partial_annotation import (
-    cross_entropies_of_sets,
-    losses_of_sets,
-    may_be_projective,
-    require_partial_tree,
-    with_annotation,
-)
+from strukt.tasks.common.partial_annotation import cross_entropies_of_sets, losses_of_sets
 from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.dependency.config import Config
 from strukt.tasks.dependency.partial_trees import agreeing_arcs, at_heads, forbidden_arcs
+from strukt.tasks.dependency.training_trees import (
+    conllu_of,
+    has_annotation,
+    heads_of,
+    training_trees,
+    unlabelled,
+)
 from strukt.viz import Diagram
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
@@ -87,36 +87,18 @@ class Parser(DependencyScores, StructurePredictor):
 
         The sentences of the unlabelled corpus follow, without trees.
         """
-        return [*cls._labelled(config, sentences), *_unlabelled(config)]
-
-    @classmethod
-    def _labelled(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        require = require_partial_tree if config.partial else conllu.require_tree
-        trees: Sequence[Sentence] = [require(_conllu(sentence)) for sentence in sentences]
-        if config.partial:
-            trees = with_annotation(trees, [cls.has_annotation(config, tree) for tree in trees])
-        if config.criterion == "head" or config.trees == "nonprojective":
-            return trees
-        projective = [tree for tree in trees if may_be_projective(_conllu(tree))]
-        if len(projective) < len(trees):
-            warnings.warn(
-                f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
-                "and are left out of the training (trees projective)",
-                stacklevel=2,
-            )
-        return projective
+        return [*training_trees(config, sentences), *unlabelled(config)]
 
     @staticmethod
     @override
     def has_annotation(config: Config, sentence: Sentence) -> bool:
-        known = any(head is not None for head in _heads(sentence))
-        return known or any(part.kind == "arc" for part in sentence.forbidden)
+        return has_annotation(sentence)
 
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """Return the relations of the training corpus, as the vocabulary `labels`."""
-        relations = {label for sentence in sentences for label in _conllu(sentence).deprels}
+        relations = {label for sentence in sentences for label in conllu_of(sentence).deprels}
         labels = Vocabulary.labels(relations - {UNANNOTATED})
         if not labels.symbols:
             raise DataError("no word has a relation; fill in the column DEPREL of some", config.train or None)
@@ -134,9 +116,9 @@ class Parser(DependencyScores, StructurePredictor):
         """
         known = self.vocabularies["labels"]
         may_lack = self.config.partial or self.autoencoder is not None
-        annotated = _heads(sentence) if may_lack else _conllu(sentence).heads
+        annotated = heads_of(sentence) if may_lack else conllu_of(sentence).heads
         heads = [-1 if head is None else head for head in annotated]
-        labels = [-1 if label == UNANNOTATED else known.index(label) for label in _conllu(sentence).deprels]
+        labels = [-1 if label == UNANNOTATED else known.index(label) for label in conllu_of(sentence).deprels]
         targets = {
             "heads": torch.tensor(heads, dtype=torch.long),
             "labels": torch.tensor(labels, dtype=torch.long),
@@ -198,7 +180,7 @@ class Parser(DependencyScores, StructurePredictor):
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
         """Return the heads in the column HEAD, as the only structure."""
-        return [torch.tensor(conllu.require_tree(_conllu(sentence)).heads)]
+        return [torch.tensor(conllu.require_tree(conllu_of(sentence)).heads)]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
@@ -225,11 +207,11 @@ class Parser(DependencyScores, StructurePredictor):
     @override
     def require_annotated(self, sentence: Sentence) -> None:
         """Raise a DataError unless the heads are a tree with one root, as the CoNLL 2018 script does."""
-        conllu.require_tree(_conllu(sentence))
+        conllu.require_tree(conllu_of(sentence))
 
     def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
         """Return the head and the relation of each word."""
-        return _conllu(sentence).arcs
+        return conllu_of(sentence).arcs
 
     def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Return the vectors of the root and the words, `(batch, n + 1, size)`."""
@@ -294,7 +276,7 @@ class Parser(DependencyScores, StructurePredictor):
         return chosen - self.trees(arcs, batch.lengths).log_partition
 
     def require_usable(self, sentence: Sentence) -> None:
-        _conllu(sentence)
+        conllu_of(sentence)
 
     def trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
         """Return the distribution over trees with one root, from scores of arcs, ``(batch, n, n + 1)``."""
@@ -304,25 +286,6 @@ class Parser(DependencyScores, StructurePredictor):
 def _gatherable(heads: Tensor) -> Tensor:
     """Return heads as an index for `gather`, with 0 in place of -1 in the padding."""
     return heads.clamp(min=0).unsqueeze(-1)
-
-
-def _conllu(sentence: Sentence) -> conllu.Sentence:
-    if not isinstance(sentence, conllu.Sentence):
-        raise DataError("a dependency parser needs a CoNLL-U file", sentence.path, sentence.line)
-    return sentence
-
-
-def _unlabelled(config: Config) -> list[Sentence]:
-    """Return the sentences of the unlabelled corpus, without trees."""
-    if not config.unlabelled:
-        return []
-    sentences = corpus.read(config.unlabelled, readers=config.readers)
-    return [conllu.from_forms(s.forms, (), s.path, s.line) for s in sentences if s.forms]
-
-
-def _heads(sentence: Sentence) -> list[int | None]:
-    """Return the head of each word; None for words without annotation."""
-    return [word.head for word in _conllu(sentence).words]
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
