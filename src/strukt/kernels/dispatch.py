@@ -67,7 +67,7 @@ def chosen() -> str:
 
 
 def is_home(scores: Tensor) -> bool:
-    """Return True if the CPU's backends compute these scores, as they do for tensors without data."""
+    """Return True if scores are on the CPU, or have no data (meta), and Triton's interpreter is not chosen."""
     return (scores.is_cpu or scores.is_meta) and not _is_for_gpu(scores, chosen())
 
 
@@ -93,14 +93,20 @@ def _on_gpu(package: str, *arguments: Any) -> Any:
 
 
 def _elsewhere(package: str, *arguments: Any) -> Any:
-    """Return the executor for a device without kernels, unless the CPU's kernels answer by a detour; or None."""
+    """Return the executor for a device without kernels.
+
+    None means a detour through the CPU if its kernels work for this package, else the reference.
+    """
     detours = jit.UNAVAILABLE is None and chosen() != "reference" and hasattr(kernels(package, "cpu"), "inside")
     backend = None if detours else executor(package)
     return backend if backend is not None and backend.fits(*arguments) else None
 
 
 def at_home() -> AbstractContextManager[None]:
-    """Return a context for tensors on the CPU in which no kernels for GPUs are interpreted."""
+    """Return a context that uses the CPU backend if "gpu" is chosen, which would interpret Triton kernels.
+
+    It is for tensors that were moved to the CPU.
+    """
     return using("cpu") if chosen() == "gpu" else nullcontext()
 
 

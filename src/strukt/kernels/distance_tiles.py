@@ -262,13 +262,13 @@ def _product(
 
 
 def may_attend(inside: Tensor, causal: bool) -> Tensor:
-    """Return a mask of the words, ``(batch, n)``, that can attend to another one: any, or only to their left."""
+    """Return a mask ``(batch, n)`` of the words with another word to attend to; with ``causal``, one to the left."""
     before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
     return inside & (before > 1)
 
 
 def is_everywhere(mask: Tensor) -> bool:
-    """Return True if a mask can be read, which graphs and ``torch.func`` forbid, and is True everywhere."""
+    """Return True if a mask is True everywhere; always False if it cannot be read (tracing, ``torch.func``)."""
     return is_plain() and bool(mask.all())
 
 

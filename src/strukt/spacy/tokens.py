@@ -71,7 +71,10 @@ class SentenceTokens:
         return result
 
     def labels(self, labels: Iterable[str]) -> list[str]:
-        """Expand the arc labels of words to arc labels of tokens."""
+        """Return the label of the arc to each token, in spaCy's terms, from the labels for words.
+
+        "root" becomes `ROOT`. Tokens of white space get `SPACE_ARC`; in a sentence without words they get `ROOT`.
+        """
         named = [ROOT if label == ROOT.lower() else label for label in labels]
         return self.of_tokens(named, SPACE_ARC if self.words else ROOT)
 

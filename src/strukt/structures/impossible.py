@@ -35,7 +35,7 @@ def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
 
 
 def disagreement(log_prob: Tensor) -> str:
-    """Return a clause that names the first item of which no structure agrees with the known entries."""
+    """Return a clause that names the first item without a structure that agrees with the known entries."""
     first = (log_prob == NEG_INF).nonzero()[0].tolist()
     item = f" of batch item {first[0] if len(first) == 1 else tuple(first)}" if first else ""
     return f"no structure agrees with what is known{item}"

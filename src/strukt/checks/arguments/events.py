@@ -57,7 +57,10 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
 
 
 def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torch.Size) -> str:
-    """Return the remedy for events with an axis of several events after the batch axes; empty for all others."""
+    """Return the end of the error message if the axis after the batch axes seems to hold several events per item.
+
+    Return "" for all other shapes.
+    """
     axis = len(batch_shape)
     if len(shape) != axis + 1 + len(event_shape) or shape[:axis] + shape[axis + 1 :] != batch_shape + event_shape:
         return ""

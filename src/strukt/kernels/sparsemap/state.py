@@ -32,7 +32,8 @@ class ActiveSet(NamedTuple):
         slots: ``(k,)``, the row in ``parts`` of each structure; the free rows follow.
         counts: ``(k,)``, the number of parts of each structure.
         origins: ``(k,)``, the call that returned each structure, from 0; -1 - j for structure j of the start.
-        scores: ``(k,)``, the score of each structure, with its score apart from its parts, minus ``base``.
+        scores: ``(k,)``, the score of each structure minus ``base``: the sum over its parts, plus the ``extra``
+            that `active_set.advance` received.
         base: ``(1,)``, the score of the first structure: only differences matter, and huge scores would round
             them.
         weights: ``(k,)``, the weight of each structure.

@@ -54,8 +54,8 @@ class Matrices(NamedTuple):
 def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
     """Return True if the recursion over chunks is possible and estimated to be faster.
 
-    It is possible for a product of two matrices without band or group, the rows of the first of which sum to 1,
-    and if there is memory for the matrices of all words and for all messages.
+    It is possible for a transition that is a product of two matrices, without a band or a group of processes. The
+    rows of the first matrix must sum to 1, and the matrices of all words and all messages must fit into memory.
     """
     if not steps.compact or steps.group is not None or steps.first is None or lanes.duration < 3:
         return False

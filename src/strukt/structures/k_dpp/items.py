@@ -48,7 +48,7 @@ class Items(NamedTuple):
 
     @property
     def dependent(self) -> Tensor:
-        """A mask ``(batch, n)`` of the items that count as combinations of others, or as zero."""
+        """A mask ``(batch, n)`` of the items that count as linear combinations of others, or as zero vectors."""
         return (self.combined != 0).any(-1) | (self.kernel.diagonal(dim1=-2, dim2=-1) <= 0)
 
 

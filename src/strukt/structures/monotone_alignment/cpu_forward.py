@@ -13,13 +13,13 @@ MATCH, INSERT, DELETE = 0, 1, 2
 
 @kernel
 def rows_on(n: int, m: int, d: int) -> tuple[int, int]:
-    """Return the first row of a diagonal, and its last row plus 1."""
+    """Return the first row of diagonal d (cells with i + j = d) in an n by m grid, and its last row plus 1."""
     return max(0, d - m + 1), min(n, d + 1)
 
 
 @inner
 def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
-    """Return the first row, and the last row plus 1, of cells of a diagonal that a move enters from another."""
+    """Return the range of rows, first and last plus 1, whose cells on diagonal d a move can enter."""
     first, end = rows_on(n, m, d)
     down, right = int(move != INSERT), int(move != DELETE)
     return max(first, down), min(end, d - right + 1)
@@ -27,7 +27,7 @@ def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
 
 @kernel
 def offset(n: int, m: int, d: int) -> int:
-    """Return the number of cells on the diagonals before one."""
+    """Return the number of cells on the diagonals 0 to d - 1."""
     short, beyond = min(d, n), max(0, d - n)
     before = short * (short + 1) // 2 + beyond * n
     cut = max(0, d - m)

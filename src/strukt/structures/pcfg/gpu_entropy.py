@@ -135,7 +135,7 @@ def _below(scores: Tensor, axis: int) -> Tensor:
 
 
 def _forbidding(scores: Scores, other: Scores) -> Tensor:
-    """Return a mask of the items ``(batch,)`` of which other scores forbid a part that is allowed."""
+    """Return a mask ``(batch,)`` of the items in which the other scores forbid a part that these allow."""
     result = torch.zeros_like(scores[0][:, 0, 0, 0], dtype=torch.bool)
     for score, theirs in zip(scores, other, strict=True):
         each = ((theirs == NEG_INF) & (score > NEG_INF)).flatten(1).any(1)

@@ -93,7 +93,17 @@ def _combine(
     count: int,
     shift: int = 0,
 ) -> Tensor:
-    """Sum over the widths of the first part of a span; the second starts ``shift`` words after its end."""
+    """Return the totals ``(..., batch, count)`` of spans that are joined from two parts, summed over the split.
+
+    Args:
+        semiring: The semiring to compute in.
+        first: The values of first parts.
+        second: The values of second parts.
+        splits: The widths w of the first part; the second part has width ``width - w``.
+        width: The width of both parts together.
+        count: The number of spans; span k starts at word k.
+        shift: The number of words from the last word of the first part to the first word of the second.
+    """
     starts = [first[k][..., :count] for k in splits]
     ends = [second[width - k][..., k + shift : k + shift + count] for k in splits]
     return semiring.sum(semiring.times(semiring.stack(starts), semiring.stack(ends)), -1)

@@ -58,7 +58,7 @@ def without_spans(
 
 
 def copies(spans: Sequence[Span], scheme: Scheme, numbers: Mapping[str, int]) -> list[int]:
-    """Return the tags of which the additional tags of `without_spans` are copies, as indices."""
+    """Return, for each additional tag of `without_spans`, the index of the tag that it is a copy of."""
     return [_places(scheme, numbers, label).inside for _, label in _ends(spans)]
 
 

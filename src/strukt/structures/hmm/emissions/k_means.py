@@ -1,4 +1,4 @@
-"""Clusters of observations (k-means), from which fits of emissions of vectors start."""
+"""Clusters of observations (k-means), at which the means of Gaussians and the rates of counts start in a fit."""
 
 from __future__ import annotations
 
