@@ -190,9 +190,9 @@ def parse(block: Block, report: Report) -> Tree | None:
 
 
 def is_tree(text: str) -> bool:
-    """Return whether a line is a tree of two or more brackets, or the beginning of a recognisable tree.
+    """Return whether a line is a tree with two or more pairs of brackets, or the start of one labelled as in `TOPS`.
 
-    A single bracket is taken for text.
+    A single pair of brackets counts as text.
 
     Examples:
         >>> is_tree("(NP (NN tea))"), is_tree("(ROOT"), is_tree("(see below)")

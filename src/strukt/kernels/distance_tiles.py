@@ -262,7 +262,7 @@ def _product(
 
 
 def may_attend(inside: Tensor, causal: bool) -> Tensor:
-    """Return a mask ``(batch, n)`` of the words with another word to attend to; with ``causal``, one to the left."""
+    """Return a mask ``(batch, n)`` of the words with another word to attend to; if ``causal``, to their left."""
     before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
     return inside & (before > 1)
 

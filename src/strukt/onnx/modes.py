@@ -23,7 +23,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
 
     Args:
         distribution: A `LinearChain`, `ProjectiveTree`, `NonProjectiveTree` or `SpanTree`, with labels or without,
-            constructed with ``validate_args=False``: a graph has no place for errors.
+            constructed with ``validate_args=False``, since a graph cannot raise errors.
 
     Returns:
         The event, with the shape and padding of ``distribution.mode``. Among several best structures, any may be

@@ -143,7 +143,7 @@ def scheme_of(name: str) -> Scheme:
 
 
 def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """Return a message on the first of a set of tags that occurs in no sentence of a scheme; None if all may.
+    """Return a message about the first tag that cannot occur in a valid sentence of a scheme; None if all can.
 
     Examples:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))

@@ -15,7 +15,7 @@ OTHER = "other"
 def partial_sequence_faults(
     tags: Sequence[str], scheme: Scheme, labels: Sequence[str] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Yield the first position at which tags break a scheme for every choice of the missing tags.
+    """Yield the first position at which tags break a scheme, whatever the missing tags are; nothing if they fit.
 
     Args:
         tags: The tags of a sentence; `UNANNOTATED` if one is missing.

@@ -10,18 +10,19 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
-    """Build the program of n words, from ``span[i, j, h]``, words i to j - 1 with head h, and ``arc[h, m]``.
+    """Build the program of lexicalised trees over n words, counted from 0.
 
-    Words are counted from 0; ``arc[n, m]`` is that from the root. ``tree[i, j, h]`` is the total of all trees of a
-    span with their head; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` are copies in which runs are consecutive.
-    ``behind[h, j, i]`` and ``before[h, i, j]`` are the totals of all trees of a span that depend on a word h
-    before it, and after it. The head of a span is that of its first child or of its second: ``halves[i, j, h]``.
-    Time O(n^4).
+    Its inputs are ``span[i, j, h]``, the score of the span of words i to j - 1 with head h, and ``arc[h, m]``, that
+    of the arc from h to m; h = n is the root. Cell ``tree[i, j, h]`` is the total of all trees of a span with head
+    h; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` are copies in which runs are consecutive. ``behind[h, j, i]``
+    and ``before[h, i, j]`` are the totals of all trees of the span i, j that depend on a word h before the span,
+    and after it. The head of a span is that of its first child or of its second: ``halves[i, j, h]``. Time O(n^4).
 
     Args:
         n: The number of words.
-        spans: The shape of the scores of spans at the start of a row, ``(size + 1, size + 1, size)``.
-        arcs: The shape of the scores of arcs after them, ``(size, size + 1)``.
+        spans: ``(size + 1, size + 1, size)``, the shape of the scores of spans, which come first in the flat array
+            of an item's scores.
+        arcs: ``(size, size + 1)``, the shape of the scores of arcs, which follow.
 
     Source: Eisner and Satta 1999.
     """

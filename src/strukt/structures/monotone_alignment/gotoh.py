@@ -10,15 +10,16 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Program:
-    """Build the program of paths through n x m cells, from ``move[i, j, b]`` and ``pair[b, a]``, a before b.
+    """Build the program of paths through n x m cells.
 
-    ``path[i, j, b]`` is the total of all paths that enter a cell by move b. Time O(n m).
+    Its inputs are ``move[i, j, b]``, the score of move b into cell (i, j), and ``pair[b, a]``, that of move b right
+    after move a. Cell ``path[i, j, b]`` is the total of all paths that enter (i, j) by move b. Time O(n m).
 
     Args:
         n: The number of rows.
         m: The number of columns; if 0, there is no path.
-        shape: The shape of the scores of moves at the start of a row, ``(rows, columns, 3)``; those of pairs
-            ``(3, 3)`` follow.
+        shape: ``(rows, columns, 3)``, the shape of the scores of moves. They come first in the flat array of an
+            item's scores; those of pairs, ``(3, 3)``, follow.
 
     Source: Gotoh 1982.
     """

@@ -26,10 +26,10 @@ NOWHERE = 1 << 20
 """The order of weight zero."""
 
 Load = Callable[..., tuple[Tensor, Tensor, Tensor]]
-"""A function of ``arcs, lengths, *options`` to log-weights ``(batch, n, n + 1)``, their orders and a tree's order.
+"""A function of ``arcs, lengths, *options`` to the log-weights of arcs, their orders, and the order of trees.
 
-Log-weights are in float64. The last result, ``(batch,)``, is the order of the trees to sum over, the lowest of
-any.
+Log-weights, in float64, and orders are ``(batch, n, n + 1)``. The last result, ``(batch,)``, is the order of the
+trees to sum over, which is the lowest that a tree can have.
 """
 
 

@@ -11,18 +11,21 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:
-    """Build the program of trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, s nearer to h than m.
+    """Build the program of projective trees over n words with scores of adjacent siblings.
 
-    Nodes are the words 1 to n and the root 0. ``half[h, e]`` is a head with its descendants from itself to e, and
-    ``ending[e, h]`` a copy in which runs are consecutive; ``open_[h, m]`` is a half-tree that ends at its last
-    dependent m; ``between[i, j]`` are two half-trees that meet between i and j. A dependent is the first on its
-    side, or follows a sibling: ``ways[h, m]``. Time O(n^3).
+    Nodes are the words 1 to n and the root 0. The inputs are ``arc[m - 1, h]``, the score of head h for word m, and
+    ``pair[h, m - 1, s - 1]``, that of adjacent dependents m and s on the same side of h, s nearer to h. Cells are
+    totals: ``half[h, e]`` of half-trees from head h to word e, ``ending[e, h]`` the same, copied so that runs are
+    consecutive; ``open_[h, m]`` of half-trees that end at the last dependent m of h; ``between[i, j]`` of two
+    half-trees, headed by i and j, that meet between them. A dependent is the first on its side, or follows a
+    sibling: ``ways[h, m]``. Time O(n^3).
 
     Args:
         n: The number of words.
         single_root: Whether exactly one word depends on the root.
-        arcs: The shape of the scores of arcs at the start of a row, ``(size, size + 1)``.
-        siblings: The shape of the scores of siblings after them, ``(size, size, size + 1)``.
+        arcs: ``(size, size + 1)``, the shape of the scores of arcs, which come first in the flat array of an
+            item's scores.
+        siblings: ``(size, size, size + 1)``, the shape of the scores of siblings, which follow.
 
     Source: McDonald and Pereira 2006.
     """

@@ -10,10 +10,11 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
 def build(n: int, m: int, shape: Sequence[int]) -> Program:
-    """Build the program of n frames and m labels, from ``move[t, u, b]`` out of each node: a blank, or label u.
+    """Build the program of alignments of n frames with m labels.
 
-    ``way[t, u, b]`` is the total of all paths into a node by move b; the last frame is left by a blank. Time O(n
-    m).
+    Its inputs are ``move[t, u, b]``, the score of a move out of node (t, u): b = 0 is a blank, b = 1 is label u.
+    Cell ``way[t, u, b]`` is the total of all paths into the node by move b. The last frame is left by a blank.
+    Time O(n m).
 
     Args:
         n: The number of frames.
