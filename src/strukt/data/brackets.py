@@ -190,9 +190,9 @@ def parse(block: Block, report: Report) -> Tree | None:
 
 
 def is_tree(text: str) -> bool:
-    """Return whether a line is a tree with two or more pairs of brackets, or the start of one labelled as in `TOPS`.
+    """Return whether a line is a tree with two or more pairs of brackets, or begins with a label in `TOPS`.
 
-    A single pair of brackets counts as text.
+    A single pair of brackets without such a label counts as text.
 
     Examples:
         >>> is_tree("(NP (NN tea))"), is_tree("(ROOT"), is_tree("(see below)")

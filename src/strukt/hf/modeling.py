@@ -238,7 +238,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: Any) -> None:
-        """Initialise weights of the head that a checkpoint lacks as a new head initialises them."""
+        """Initialise the weights of the head that a checkpoint lacks, in the same way as those of a new head."""
         names = {each: name for name, each in self.head.named_modules()}
         fresh = _head(self.config).get_submodule(names[module]).state_dict()
         for name, tensor in module.state_dict(keep_vars=True).items():

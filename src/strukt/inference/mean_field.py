@@ -121,7 +121,7 @@ class Model(Protocol):
 
     @property
     def scores(self) -> Tensor:
-        """The score of a 1 at each variable, apart from all other variables: ``(batch, V)``."""
+        """The score of each variable if it is 1, whatever the other variables are: ``(batch, V)``."""
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
         """Return the derivatives of `expected` with respect to probabilities: ``(batch, k, m)``.

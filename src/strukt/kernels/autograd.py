@@ -146,7 +146,7 @@ class Batched(torch.autograd.Function):
 
 
 class WithoutTransforms(torch.autograd.Function):
-    """The function ``whole`` without the separate ``setup_context`` that only ``torch.func`` needs: it is faster."""
+    """The function ``whole`` without a separate ``setup_context``, which takes time; ``torch.func`` rejects it."""
 
     whole: ClassVar[Any]
 

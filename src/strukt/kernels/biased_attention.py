@@ -197,7 +197,7 @@ def _probabilities(
 
 
 def _reversed_pairs(bias: Tensor, n: int) -> Tensor:
-    """Return the biases of pairs ``(..., n, n)``, rows in reverse order: a view, except in graphs with free n."""
+    """Return the biases of pairs ``(..., n, n)``, rows in reverse order: a view, except under tracing."""
     if is_plain():
         return bias.unfold(-1, n, 1)
     place = torch.arange(n, device=bias.device)

@@ -53,7 +53,7 @@ def is_taken_on_gpu(package: str, oracle: str) -> bool:
 
 
 def _forward(oracle: str) -> str:
-    """Return the operator whose kernel decides where to compute: the forward pass, on which a chart depends."""
+    """Return the operator whose kernel decides where an oracle runs: for those that read a chart, "inside"."""
     return "inside" if oracle in CHARTED else oracle
 
 

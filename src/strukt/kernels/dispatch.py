@@ -170,7 +170,7 @@ def kernels(package: str, backend: str) -> Any:
 
 @functools.cache
 def executor(package: str) -> Any:
-    """Return what computes a step of a structure by few operations on any device; None if nothing does."""
+    """Return the backend of a structure that runs each step as a few PyTorch operations, or None if there is none."""
     from strukt.kernels.engine.executor import Executor
     from strukt.kernels.engine.gpu.backend import Gpu
 

@@ -49,7 +49,7 @@ class LeftToRightModel(nn.Module, ABC):
 
     @abstractmethod
     def beginning(self, batch: int) -> Any:
-        """Return the state before the first word of each text, where `word`, the last one read, is the start."""
+        """Return the state before the first word of each text; its `word`, the last one read, is the start symbol."""
 
     @abstractmethod
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:

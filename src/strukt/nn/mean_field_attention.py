@@ -120,7 +120,7 @@ class MeanFieldAttention(Attention):
         return torch.stack(list(self._sweeps(queries, keys, inside)))
 
     def crf(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> BinaryCRF:
-        """Return the distribution over sets of relevant positions, such as to inspect its J.
+        """Return the distribution over sets of relevant positions, for example to inspect the interactions J.
 
         Args:
             queries: ``(batch, t, queries)``.

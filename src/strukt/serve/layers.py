@@ -1,4 +1,4 @@
-"""The structures of one task of a sentence that a view shows, and their pictures."""
+"""Layers: the structures that a view shows of a sentence for one task, and their pictures."""
 
 from __future__ import annotations
 

@@ -62,7 +62,10 @@ def derivatives(number: Tensor, leaves: Sequence[Tensor]) -> Derivatives:
 
 
 def derivatives_agree(case: Case, claim: str, actual: Derivatives, expected: Derivatives) -> None:
-    """Raise AssertionError if a derivative is NaN, or not the expected one: that without the item in the claim."""
+    """Raise AssertionError if a derivative is NaN, or differs from the expected one.
+
+    The claim names an item with derivative 0; the expected derivatives are those of the batch without this item.
+    """
     for order, pairs in enumerate(zip(actual, expected, strict=True), start=1):
         for gradient, true in zip(*pairs, strict=True):
             demand(not gradient.isnan().any(), case, f"{claim}: derivative {order} is never NaN")

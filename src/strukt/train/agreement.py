@@ -1,4 +1,4 @@
-"""Decisions that all processes of a training take after the same step."""
+"""Decisions that all processes of a training run take after the same step."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import torch
 from lightning.pytorch import Trainer
 
 SECONDS = 1.0
-"""The time between two questions to the other processes, if steps are short."""
+"""The seconds between two exchanges with the other processes, if steps are short."""
 
 MOST_STEPS = 100
-"""The largest number of steps between two questions, however short the steps so far."""
+"""The largest number of steps between two exchanges, however short the steps so far."""
 
 
 class Agreement:
     """The agreement of all processes, after the same step, on whether one of them has made a request.
 
-    To ask, all processes wait for each other and for their devices. So they do not ask after each step, but about
-    once a second: with each answer, they agree on the number of steps until the next question.
+    To exchange requests, all processes wait for each other and for their devices. So they do this about once a
+    second, not after each step: each time, they agree on the number of steps until the next exchange.
     """
 
     def __init__(self) -> None:
         self._steps, self._until, self._asked = 0, 1, time.monotonic()
 
     def after_step(self, trainer: Trainer, requested: bool) -> bool:
-        """Return whether a process requests it, for use after each step; False between two questions."""
+        """Return whether a process has made a request; call this after each step. False between two exchanges."""
         if trainer.world_size == 1:
             return requested
         self._steps += 1
         return self._steps >= self._until and self.at_once(trainer, requested)
 
     def at_once(self, trainer: Trainer, requested: bool) -> bool:
-        """Return whether a process requests it, for use at any point that all processes reach."""
+        """Exchange requests now; return whether a process has made one. All processes must reach this point."""
         if trainer.world_size == 1:
             return requested
         now = time.monotonic()

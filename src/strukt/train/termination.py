@@ -1,4 +1,4 @@
-"""SIGTERM during a training: the step is finished and a checkpoint written before the signal takes effect.
+"""SIGTERM during a training run: the step is finished and a checkpoint written before the signal takes effect.
 
 Several processes agree about once a second on whether one of them has received it (`Agreement`).
 """

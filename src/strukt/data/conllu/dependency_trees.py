@@ -103,7 +103,7 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def partial_tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield the problems because of which no single-rooted tree contains the annotated heads.
+    """Yield everything that keeps partly annotated heads from being completed to a single-rooted tree.
 
     Examples:
         >>> from strukt.data import conllu

@@ -150,7 +150,10 @@ class Sentence(entities.Sentence):
         return _sentence(plain, fields, self.is_first, stop)
 
     def standing_alone(self) -> Sentence:
-        """Return a copy that declares the fields of its mentions, unless it does already or its file has none."""
+        """Return a copy that declares the fields of its mentions.
+
+        Return the sentence itself if it declares them already, or its file declares none.
+        """
         if self.fields is None or any(_DECLARATION.match(text) for text in self.plain.comments):
             return self
         return _sentence(_declared(self.plain, self.fields), self.fields, self.is_first, stop)
@@ -206,7 +209,7 @@ class _Counted:
 
 
 def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -> tuple[str, ...] | None:
-    """Return the fields of a mention from this sentence on."""
+    """Return the fields of mentions as declared in this sentence, or else as declared ``before``."""
     fields = before
     for number, text in enumerate(block.lines, block.line):
         if match := _DECLARATION.fullmatch(text):

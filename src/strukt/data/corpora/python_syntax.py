@@ -182,7 +182,7 @@ class _Tree:
         )
 
     def _take(self, node: ast.AST, is_called: bool) -> None:
-        """Attach the heads of its children, and its other tokens, to the head of a node; tag these tokens."""
+        """Attach to the head of a node the heads of its children and its own other tokens; tag its own tokens."""
         head = self._head(node)
         for field, child in self._parts(node):
             if self._head(child) != head:

@@ -134,7 +134,10 @@ def entity_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield everything because of which no nested entities include the annotated ones and avoid forbidden ones."""
+    """Yield everything that keeps a partial annotation from being completed to nested entities.
+
+    These are crossing entities, malformed forbidden spans, and entities that are also forbidden.
+    """
     yield from nesting_problems(sentence)
     if malformed := [*sentence.forbidden_problems()]:
         yield from malformed

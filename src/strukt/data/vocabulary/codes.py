@@ -51,7 +51,7 @@ class CodeVocabulary:
 
     @classmethod
     def count(cls, pairs: Iterable[tuple[int, str]]) -> CodeVocabulary:
-        """Return the vocabulary of spans, each with its code and its label."""
+        """Build a vocabulary from pairs of a code and a label, one for each span."""
         counts: dict[int, Counter[str]] = {}
         for code, label in pairs:
             counts.setdefault(code, Counter())[label] += 1

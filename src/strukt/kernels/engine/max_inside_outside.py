@@ -12,7 +12,7 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def level(weight_scores: Array, groups: Array, times: Array) -> float:
-    """Subtract the best score of each group of which structures use one weight; return the total subtracted.
+    """Subtract the best score of each group of weights, if every structure uses one of them; return the total.
 
     The total is -inf if a group that all structures use has no possible weight. Groups used several times are
     unchanged, so that ties remain ties.

@@ -82,7 +82,10 @@ class States(Flat):
     def _joined_factors(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Return ``factors`` in rows of scores: a label's factor is at the first of its states that is best."""
+        """Return the factors of labels in rows of scores, each at one state of its label.
+
+        It is the first state of the label with the best score; all other entries are 0.
+        """
         states, result = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)
         best = best_of_labels(result, factors, states).gather(-1, index)

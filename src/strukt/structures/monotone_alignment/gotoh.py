@@ -12,8 +12,8 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Program:
     """Build the program of paths through n x m cells.
 
-    Its inputs are ``move[i, j, b]``, the score of move b into cell (i, j), and ``pair[b, a]``, that of move b right
-    after move a. Cell ``path[i, j, b]`` is the total of all paths that enter (i, j) by move b. Time O(n m).
+    Its inputs are ``move[i, j, b]``, the score of move b into cell (i, j), and ``pair[b, a]``, that of move b
+    right after move a. Cell ``path[i, j, b]`` is the total of all paths that enter (i, j) by move b. Time O(n m).
 
     Args:
         n: The number of rows.

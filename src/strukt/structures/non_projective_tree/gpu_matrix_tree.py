@@ -124,9 +124,10 @@ def inside(
 
 @triton.jit
 def uses_at(arcs, tops, sm, se, m, h, on, length, width, SINGLE: tl.constexpr):
-    """Return the scores of arcs, the best scores of words, the indices of arcs, and two factors.
+    """Return the scores of arcs, the best scores of words, the indices of arcs, weights and slopes.
 
-    The product of the factors is the probability of each arc.
+    A slope is the derivative of the log-total with respect to the weight of an arc. Weights are scaled so that the
+    product of both is the probability of the arc.
     """
     score, place = scores_at(arcs, m, h, on, width)
     best = tl.load(tops + m, m < length, 0.0)

@@ -45,8 +45,8 @@ class MatrixTree(Elimination):
 def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Return the log-weights of arcs, their orders ``(batch, n, n + 1)``, and the order ``(batch,)`` of the trees.
 
-    An order counts root arcs (see `matrix_tree`): with ``single_root``, root arcs and trees have order 1, all other
-    arcs 0; else all orders are 0.
+    An order counts root arcs (see `matrix_tree`): with ``single_root``, root arcs and trees have order 1, and all
+    other arcs 0; else all orders are 0.
     """
     weights = padded_weights(arcs, lengths)
     words, heads = (torch.arange(size, device=arcs.device) for size in arcs.shape[1:])

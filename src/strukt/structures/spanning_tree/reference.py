@@ -61,7 +61,10 @@ def _rooted(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Ten
 
 
 def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return log-weights, orders and the order of a tree; edges have order 1, required ones and padding 0."""
+    """Return log-weights, orders and the order of trees, as `matrix_tree.Load` does.
+
+    Here an order counts the edges that are not required: such an edge has order 1, required ones and padding 0.
+    """
     weights = padded_weights(arcs, lengths)
     within = torch.arange(arcs.shape[1], device=arcs.device) < lengths.unsqueeze(-1)
     orders = within.unsqueeze(-1) * (1 - required)
@@ -75,9 +78,9 @@ def _count(required: Tensor) -> Tensor:
 
 
 def _always_uses(inputs: tuple[Tensor, Tensor, Tensor], requested: Tensor) -> Tensor:
-    """Return a mask ``(batch,)`` of items whose trees with all required edges also have all wanted ones.
+    """Return a mask ``(batch,)`` of the items in which every tree with all required edges has all requested ones.
 
-    The order counts the edges that are not required, and as a tie-break the wanted ones that are used.
+    The order of a tree counts its edges that are not required, and as a tie-break its requested ones.
     """
     arcs, lengths, required = inputs
     weights, orders, fewest = _load(arcs, lengths, required)

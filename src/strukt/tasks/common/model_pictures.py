@@ -1,4 +1,4 @@
-"""Pictures of models, apart from pictures of their predictions."""
+"""Pictures of models themselves, not of their predictions."""
 
 from __future__ import annotations
 

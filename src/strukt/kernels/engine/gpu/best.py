@@ -85,7 +85,7 @@ def around_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, as_, bs, cs, best, K: tl.constexpr,
     TALL: tl.constexpr,
 ):  # fmt: skip
-    """Raise scores to the best ones of the terms in which each x is a factor, without x itself."""
+    """Raise the score ``best`` of each x to that of the best term with the factor x, leaving out x itself."""
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
         on = live & (first + j < last)

@@ -136,10 +136,11 @@ def add_growth_of_uses(
     c_growth, base, base_exponent, factor, factor_power, qbm, qbe, qcm, qce, jm, je, rest, mean, total_share,
     SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Add the growth of all other factors in the terms in which each x is a factor, times shares; and the shares.
+    """Add the growth of the other factors, times its share, of each term with the factor x; also add the shares.
 
-    Arrays are those of `inside_outside.add_uses`, with growths; ``base`` is its result. ``factor`` is x itself,
-    and the arrays that begin with q are cells and weights under the other scores.
+    This is done for each cell or weight x. Arrays are those of `inside_outside.add_uses`, with growths; ``base``
+    is its result. ``factor`` is the number of x, and the arrays that begin with q are cells and weights under the
+    other scores.
     """
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):

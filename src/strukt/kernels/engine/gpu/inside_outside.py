@@ -146,7 +146,10 @@ def add_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, am, ae, bm, be, cm, ce, total, top,
     K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Add the terms in which each x is a factor, without x, to numbers; (am, ae) are the values of their rows."""
+    """Add to the number of each cell or weight x all terms with the factor x, leaving out x itself.
+
+    In its place, a term has the outside sum of its row, (am, ae).
+    """
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
         on = live & (first + j < last)

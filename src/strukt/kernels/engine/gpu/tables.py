@@ -170,7 +170,10 @@ def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) ->
 
 
 def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
-    """Return weights with uses by length of run, and for each tile the longest first run, and so on."""
+    """Return the weights that have uses, those with the longest runs first, and the longest runs of each tile.
+
+    The latter is ``(most runs, tiles)``: for each tile of ``size`` weights, the longest first run, second run, ...
+    """
     longest = uses.longest(weights)
     order = np.argsort(-longest.sum(0), kind="stable")[: np.count_nonzero(np.diff(weights.starts))]
     tiles = np.arange(0, len(order), size)

@@ -17,10 +17,10 @@ from strukt.kernels.jit import kernel
 
 
 class Uses(NamedTuple):
-    """The terms in which each of some things is a factor, as runs with constant strides.
+    """The uses of each cell, or of each weight: the terms that have it as a factor, as runs with constant strides.
 
     Attributes:
-        starts: ``(things + 1,)``, the offset of the runs of each.
+        starts: ``(things + 1,)``, the offset of the runs of each thing, that is, each cell or weight.
         runs: ``(7, runs)``: first entry and stride of the three columns, then the length. Negative columns are
             absent.
     """
@@ -69,7 +69,7 @@ def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
 
 
 def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int, things: int) -> Uses:
-    """Join the uses of each thing to runs; the first columns are cells, which copies may replace."""
+    """Join the uses of each thing to runs; the first ``cell_columns`` are cells, which copies may replace."""
     order = np.lexsort((columns[0], used))
     used, columns = used[order], [column[order] for column in columns]
     twins = np.arange(len(program.maker), dtype=np.int32)
@@ -82,7 +82,7 @@ def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int
 
 
 def _side_by_side(used: Array, cells: Array, twins: Array) -> Array:
-    """Return cells, replaced by their copies where only these are contiguous in the uses of a thing."""
+    """Return cells, replaced by their copies where only the copies are contiguous in the uses of a thing."""
     copies = np.where(cells >= 0, twins[cells], -1)
 
     def are_near(numbers: Array) -> Array:
