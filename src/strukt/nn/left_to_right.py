@@ -49,7 +49,7 @@ class LeftToRightModel(nn.Module, ABC):
 
     @abstractmethod
     def beginning(self, batch: int) -> Any:
-        """Return the state before the first word of each text; its `word`, the last one read, is the start symbol."""
+        """Return the state before each text; its `word`, the last word read, is the start symbol."""
 
     @abstractmethod
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:

@@ -56,7 +56,10 @@ class MeanFieldIteration(nn.Module):
         self.ternary, self.root, self.features = ternary, root, features
 
     def _independent(self, scores: Tensor, places: PossibleHeads) -> Beliefs:
-        """Return the initial distributions: labels from their own scores, all others uniform."""
+        """Return the initial distributions: labels from their own scores, all others uniform.
+
+        Heads are zeros if the first update replaces them before anything reads them.
+        """
         batch, n, _ = scores.shape
         updates, beside, split = self.updates, self._beside, self._split_features
         labels = updates.first_labels(scores) * places.inside.unsqueeze(-1)

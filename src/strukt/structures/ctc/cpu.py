@@ -9,8 +9,7 @@ itself, ``label[k]``. If the weight of the blank at the next frame is ``weight[0
     label'[k] = weight[k] (label[k] + blank[k - 1] + label[k - 1]),
 
 the last term only if the labels k and k - 1 differ. All are `strukt.kernels.extended` numbers, each a mantissa and
-a
-rank: confident networks predict weights of e^-30 and less, so that the probabilities of improbable places soon
+a rank: confident networks predict weights of e^-30 and less, so that the probabilities of improbable places soon
 underflow.
 
 The chart has a row before the first frame and one after each frame, ``(n + 1, 4, m + 1)``: mantissas and ranks of

@@ -28,8 +28,7 @@ def _read_spans(
     """Write the places of spans and their labels, and True for rows that are trees with valid labels.
 
     A span of several words must have both its children. Its left child is the widest of the narrower spans with
-    the
-    same start: the span before it in its row.
+    the same start: the span before it in its row.
 
     Arrays: ``labels (rows, n + 1, n + 1)``, ``lengths`` and the result ``are_trees (rows,)``, and the results
     ``places`` and ``span_labels (rows, 2 n)``.

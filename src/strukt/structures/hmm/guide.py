@@ -40,10 +40,9 @@ class HMMGuide(Guide[GuideState]):
     """A hidden Markov model that computes the probability that a text will meet a constraint.
 
     The probability is exact: a recursion over the words to come, the hidden states and the states of the
-        automaton.
-    A language model over the same words to whose log-probabilities `log_ratios` are added generates only texts
-    that meet the constraint (GeLaTo, Zhang et al. 2023; Ctrl-G, Zhang et al. 2024). The closer the two models are,
-    the closer the texts are to the language model's distribution given the constraint.
+    automaton. Another language model over the same words generates only texts that meet the constraint if
+    `log_ratios` are added to its log-probabilities (GeLaTo, Zhang et al. 2023; Ctrl-G, Zhang et al. 2024). The
+    closer the two models are, the closer the texts are to that model's distribution given the constraint.
 
     Args:
         hmm: The hidden Markov model.

@@ -131,7 +131,7 @@ def dirichlet_log_density(
 
 
 def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
-    """Return the concentration of a prior of emissions of words; 1 for None.
+    """Return the concentration of a Dirichlet prior on word emissions; 1 for None.
 
     Raises:
         ValueError: If it is a `GaussianPrior` or a `PoissonPrior`.
@@ -145,7 +145,7 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
 
 
 def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
-    """Return a prior of emissions of vectors, checked to be a ``kind``; for None, a flat prior of this kind.
+    """Return a prior on emissions of vectors, checked to be a ``kind``; for None, a flat prior of this kind.
 
     Raises:
         ValueError: If the prior is of another kind.

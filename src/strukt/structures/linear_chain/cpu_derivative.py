@@ -1,9 +1,8 @@
 """The derivative of the marginals of the linear chain, by forward mode through both passes.
 
 The forward pass computes the growth of each forward sum: the derivative of its log along a direction of the
-    scores.
-The backward pass computes the resulting change of the marginals. Both need only the probability of each tag given
-the tag after it. The table program takes 3 times as long.
+scores. The backward pass computes the resulting change of the marginals. Both need only the probability of each
+tag given the tag after it. The table program takes 3 times as long.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Weights of a chain in Triton kernels: exponentials of scores relative to the highest.
 
-Plain floats are exact to rounding while no number underflows that matters. A weight or sum that underflows is
-replaced by `tiniest`, so that 0 always means that no sequence exists; `underflows` tells whether this could
-matter:
+Plain floats are exact to rounding as long as no number that matters underflows. A weight or sum that underflows is
+replaced by `tiniest`, so that 0 always means that no sequence exists; `underflows` tests whether this may matter:
 
 - In a dense matrix, all weights are within a factor of 2^40 of each other. So are the backward sums of the tags
   before it, and a forward sum below 2^-80 of the best one has no share in any result.

@@ -1,10 +1,9 @@
 """Rows of numbers for eliminations without subtraction: plain or extended, with or without derivatives.
 
 A row is stored in up to three matrices: *values* (doubles or mantissas); *ranks*, those of
-    `strukt.kernels.extended`
-numbers, None for plain numbers; and *changes*, None without derivatives. The changes of plain numbers are their
-derivatives, those of extended numbers the derivatives of their logs. The compiler drops all code for arrays that
-are None.
+`strukt.kernels.extended` numbers, None for plain numbers; and *changes*, None without derivatives. The changes of
+plain numbers are their derivatives, those of extended numbers the derivatives of their logs. The compiler drops
+all code for arrays that are None.
 """
 
 from __future__ import annotations

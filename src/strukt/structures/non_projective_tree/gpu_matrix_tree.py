@@ -1,9 +1,8 @@
 """Triton kernels of the Matrix-Tree theorem: one program for each item.
 
 Arguments that kernels have in common: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and the memory of matrices
-    of
-all items, viewed as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others); see
-`parts_of`. Programs work on tiles of R words and C heads. If SINGLE, trees have a single root.
+of all items, viewed as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others);
+see `parts_of`. Programs work on tiles of R words and C heads. If SINGLE, trees have a single root.
 
 Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs: how much
 lower their scores are than that of the word's best head. With scores relative to these, the entropy is the log of

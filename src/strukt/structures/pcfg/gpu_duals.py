@@ -1,10 +1,9 @@
 """Numbers of a grammar's recursion on GPUs with derivatives along a direction of the scores (dual numbers).
 
 Each number is four tensors: its mantissa and exponent, and the mantissa and exponent of its derivative, its
-    *move*.
-With such numbers, the passes of `gpu_charts` and `gpu_gradients` run in forward mode: the moves of a gradient are
-the Hessian times the direction. The move of a product, (a b)' = a' b + a b', is a sum of two products, so that
-each product takes three launches of the kernel in `gpu_products`.
+*move*. With such numbers, the passes of `gpu_charts` and `gpu_gradients` run in forward mode: the moves of a
+gradient are the Hessian times the direction. The move of a product, (a b)' = a' b + a b', is a sum of two
+products, so that each product takes three launches of the kernel in `gpu_products`.
 """
 
 from __future__ import annotations

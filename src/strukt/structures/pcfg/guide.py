@@ -40,8 +40,7 @@ class PCFGGuide(Guide[SentenceState]):
     """A grammar that computes the probability that a sentence will meet a constraint.
 
     The probability is exact: the grammar is intersected with the automaton of the constraint. The interface is
-        that
-    of `HMMGuide`, but a sentence must be derived by the grammar and have 2 to n words. All probabilities are
+    that of `HMMGuide`, but a sentence must be derived by the grammar and have 2 to n words. All probabilities are
     conditional on that.
 
     Args:

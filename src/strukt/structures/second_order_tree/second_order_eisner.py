@@ -14,9 +14,9 @@ def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int
     """Build the program of projective trees over n words with scores of adjacent siblings.
 
     Nodes are the words 1 to n and the root 0. The inputs are ``arc[m - 1, h]``, the score of head h for word m,
-    and ``pair[h, m - 1, s - 1]``, that of adjacent dependents m and s on the same side of h, s nearer to h. Cells are
-    totals: ``half[h, e]`` of half-trees from head h to word e, ``ending[e, h]`` the same, copied so that runs are
-    consecutive; ``open_[h, m]`` of half-trees that end at the last dependent m of h; ``between[i, j]`` of two
+    and ``pair[h, m - 1, s - 1]``, that of adjacent dependents m and s on the same side of h, s nearer to h. Cells
+    are totals: ``half[h, e]`` of half-trees from head h to word e, ``ending[e, h]`` the same, copied so that runs
+    are consecutive; ``open_[h, m]`` of half-trees that end at the last dependent m of h; ``between[i, j]`` of two
     half-trees, headed by i and j, that meet between them. A dependent is the first on its side, or follows a
     sibling: ``ways[h, m]``. Time O(n^3).
 

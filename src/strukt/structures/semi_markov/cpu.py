@@ -2,16 +2,14 @@
 
 The segments that end at a position are summed over durations first, label by label. Then one product with the
 matrix of transitions yields the weights of the segments that start there. Sums are computed in double precision
-and
-in scaled probability space: at each position the totals are divided by a power of e near their sum, and the
+and in scaled probability space: at each position the totals are divided by a power of e near their sum, and the
 cumulative exponent is stored with them. Exponents are integers, so that their differences are exact for sequences
 of any length and scores of any size.
 
 The table program computes an item whose numbers could underflow, in numbers that never do
 (`strukt.kernels.engine.rings`). This is an item in which some nonzero weight, of a label at the end of a segment
 or of a transition, is less than `linear_chain.cpu_weights.TINY` relative to the other weights there. The weight of
-a
-single segment may underflow to 0: that changes a label's weight by less than the rounding of doubles.
+a single segment may underflow to 0: that changes a label's weight by less than the rounding of doubles.
 
 Transitions are one matrix for each group of items, ``(g, c, c)``, or one for each boundary inside the sequence,
 ``(g, n - 1, c, c)``; the kernels see ``(g, s, c, c)`` in both cases. A matrix ``(1, 1)`` applies to all pairs of

@@ -1,9 +1,8 @@
 """Viterbi's algorithm for segmentations: the k best, by dynamic programming in double precision.
 
 A segmentation is traced back from its end: the label of a segment, then its duration. Each predecessor is
-    recomputed
-in O(d + c), with durations up to d. The table program takes 1.5 times as long for the 8 best, and twice as long
-for the best.
+recomputed in O(d + c), with durations up to d. The table program takes 1.5 times as long for the 8 best, and twice
+as long for the best.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ def total(semiring: Semiring, values: Tensor, ones: Tensor, lengths: Tensor) -> 
     """Return the semiring's total over all binary trees, from the values of spans ``(..., batch, n + 1, n + 1)``.
 
     The empty tree has weight one, regardless of the value of the empty span: ``ones`` holds the semiring's one in
-        the
-    shape of the values.
+    the shape of the values.
     """
     inside, _ = _inside(semiring, values)
     firsts = [ones[..., 0, 0], *(diagonal[..., 0] for diagonal in inside[1:])]
