@@ -26,10 +26,10 @@ _BLOCK = 1 << 18
 
 
 def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
-    """Return, for each channel, the number of the bucket of each distance i - j from n - 1 down to 1 - n.
+    """Look up a number for each distance i - j from n - 1 down to 1 - n, in each channel, by its bucket.
 
     Args:
-        numbers: ``(f, h)``, the number of each bucket in each channel.
+        numbers: ``(f, h)``, the number for each bucket and channel, such as a bias.
         n: Number of positions, at least 1.
         buckets: The buckets of distances, without a place for all pairs.
 

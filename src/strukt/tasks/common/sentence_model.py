@@ -73,7 +73,7 @@ class SentenceModel(EncodedModel):
 
     @abstractmethod
     def metric(self) -> Metric:
-        """Return a new metric, the usual one of the field."""
+        """Return a new, empty metric, which is the usual one for the task."""
 
     @abstractmethod
     def observed(self, sentence: Sentence) -> Any:
