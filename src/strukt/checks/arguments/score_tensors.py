@@ -41,7 +41,7 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
 
 
 def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, ...]) -> Tensor:
-    """Add batch axes of size 1 to scores that all items share; return all others unchanged.
+    """Add batch axes of size 1 to scores that all items share; return scores with batch axes unchanged.
 
     Args:
         name: Name of the scores in error messages.

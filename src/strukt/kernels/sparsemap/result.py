@@ -93,11 +93,11 @@ def solve(
     driver: Callable[..., None], threads: int, batch: int, d: int, p: int, start: Start, settings: Settings,
     *arrays: Any,
 ) -> Result:  # fmt: skip
-    """Run ``driver(*arrays, start, settings, sets, found, first, step)`` on all items; it calls its own oracle.
+    """Run ``driver(*arrays, start, settings, sets, result, first, step)`` on all items, in threads.
 
     Args:
-        driver: A kernel that solves the items ``range(first, batch, step)``. It uses active set ``first`` of
-            ``sets``, which has one for each thread.
+        driver: A kernel that solves the items ``range(first, batch, step)``, including the calls of the oracle. It
+            uses active set ``first`` of ``sets``, which has one for each thread, and writes to ``result``.
         threads: The number of threads.
         batch: The number of items.
         d: The number of parts.
