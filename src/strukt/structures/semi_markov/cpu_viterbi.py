@@ -85,7 +85,7 @@ def _follow(
 ) -> None:  # fmt: skip
     """Write the segmentation of a rank; its choices are the label and the duration of each segment, last first.
 
-    Choices before place ``deviation`` are those of a better segmentation, that at ``deviation`` is the search's, and
+    Choices before place ``deviation`` are those of a better segmentation, the one there is ``choices[rank]``'s, and
     later ones are the best completion.
     """
     end, place, choices = labels.shape[0], 0, search.choices[rank]
