@@ -64,7 +64,7 @@ if UNAVAILABLE is None:
 
     @intrinsic
     def _double(typing_context: Any, bits: Any) -> Any:
-        """Return the double of these bits."""
+        """Return the double with the bits of an int64."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], ir.DoubleType())

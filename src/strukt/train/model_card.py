@@ -45,7 +45,7 @@ PIPELINES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts for a card that the saved model does not record.
+    """Facts that a card needs but the saved model does not record.
 
     Attributes:
         licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`.

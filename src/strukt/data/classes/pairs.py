@@ -45,7 +45,7 @@ class Pair(classes.Sentence):
 
 
 class LinePair(LineSentence, Pair):
-    r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
+    r"""A line such as `a man sleeps TAB he isn't awake TAB entailment`; the class may be missing, or `-`.
 
     Its words are those of the premise followed by those of the hypothesis, tokenised by `words`.
 

@@ -181,7 +181,7 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
 
 @inner
 def _weights_above_two(scores: Array, places: Array, scale: float, weights: Array) -> None:
-    """Write weights for alpha above 2, where their sum is not convex in the threshold: solve for the smallest one.
+    """Write weights for alpha above 2: solve for the smallest one, as their sum is not convex in the threshold.
 
     Small weights are high roots of the score minus the threshold, a difference that would cancel.
     """

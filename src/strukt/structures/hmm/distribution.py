@@ -38,7 +38,8 @@ class HMM(HMMEstimation):
     concatenated sequences.
 
     A step takes O(z^2) time for a dense transition, O(z r) for a low-rank one, and O(z w) for a band. The gradient
-    of `log_prob` stores O(n r) numbers at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
+    of `log_prob` stores a message of each word: r numbers at low rank without a band, else z. With ``checkpoint``
+    it stores the messages of O(sqrt(n)) words.
 
     States whose probability underflows relative to others count as impossible: use float64 if later observations
     may make them probable again, as with a narrow band.

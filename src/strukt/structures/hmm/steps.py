@@ -97,7 +97,7 @@ def steps(
     Args:
         matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or an
             empty tuple.
-        band: ``(z, 2 w + 1)``, added to it; see `strukt.structures.hmm.band`.
+        band: ``(z, 2 w + 1)``, added to the product of the factors, or None; see `strukt.structures.hmm.band`.
         storage: The type to store the matrices in; products are accumulated and returned in the type of the
             states.
         group: The processes over which states are distributed, or None.

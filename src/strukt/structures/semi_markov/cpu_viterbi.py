@@ -83,10 +83,9 @@ def _follow(
     segments: Array, transition: Array, entered: Array, ended: Array, workspace: Array, search: Search, rank: int,
     deviation: int, score: float, labels: Array,
 ) -> None:  # fmt: skip
-    """Write the segmentation of a rank; its choices are the label and the duration of each segment, last first.
+    """Write the segmentation of a rank; its choices are a label and a duration for each segment, last first.
 
-    Choices before place ``deviation`` are those of a better segmentation, the one there is ``choices[rank]``'s, and
-    later ones are the best completion.
+    Choices up to place ``deviation`` are those of ``search.choices[rank]``; later ones are the best completion.
     """
     end, place, choices = labels.shape[0], 0, search.choices[rank]
     while end > 0:

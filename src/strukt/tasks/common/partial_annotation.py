@@ -157,7 +157,7 @@ def _may_be_tree(
     heads: Sequence[int | None],
     forbidden: Sequence[Part],
 ) -> bool:
-    """Return whether some tree with one root has these heads, None for any, and none of the forbidden arcs."""
+    """Return whether some tree with one root has all known heads (None if unknown) and no forbidden arc."""
     known = torch.tensor([[-1 if head is None else head for head in heads]])
     arcs = torch.zeros(1, len(heads), len(heads) + 1, dtype=torch.bool)
     for part in forbidden:
