@@ -156,7 +156,7 @@ def parse(name: str, content: Mapping[str, Any]) -> Table:
     """Return the table that a JSON file describes.
 
     The values of `task`, `metric`, `files`, `options`, `first`, `minutes`, `trials` and `quick` may be given for
-    the whole table, and replaced in a row; `options` are replaced one by one.
+    the whole table; a row may replace them, and of `options` each one by itself.
 
     Args:
         name: The name of the table.

@@ -86,7 +86,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
 
 @inner
 def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
-    """Solve L' out = right."""
+    """Solve L' x = right, and write x to ``out``."""
     size = state.counters[SIZE]
     write(out[:size], right[:size])
     for i in range(size - 1, -1, -1):
@@ -98,7 +98,7 @@ def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
 
 @inner
 def solve_forward(state: ActiveSet, out: Array) -> None:
-    """Solve L out = out, in place."""
+    """Solve L x = out, and write x to ``out``."""
     for i in range(state.counters[SIZE]):
         out[i] = (out[i] - _inner(state.factor[i], out, i)) / state.factor[i, i]
 

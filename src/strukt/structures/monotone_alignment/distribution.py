@@ -26,7 +26,7 @@ MOST_CANDIDATES = 1 << 18
 
 
 class MonotoneAlignment(GridPaths):
-    """Paths through the cells of a grid, scored by each move and by each pair of moves in a row.
+    """Paths through the cells of a grid, scored by each move and by each pair of consecutive moves.
 
     A path aligns a sequence of n positions with one of m. It goes from the cell (0, 0) to the cell (n - 1, m - 1).
     Each cell that it visits was entered by one move: a match (0) from (i - 1, j - 1), an insert (1) from
