@@ -1,8 +1,9 @@
-"""Clipping of penalties, scores far larger than all others (such as masks), so that iterative solvers converge.
+"""Clipping of penalties, so that iterative solvers converge.
 
-Rewards are penalties of positive sign. If the optimum under clipped scores uses no penalised variable and every
-rewarded one, it is also the optimum under the original scores: undoing the clipping changes the objective by the
-same amount at all such points, and raises it by no more than that at all others.
+Penalties are scores whose absolute value is far larger than that of all others, such as masks; those of positive
+sign are rewards. If the optimum under clipped scores uses no penalised variable and every rewarded one, it is also
+the optimum under the original scores: undoing the clipping changes the objective by the same amount at all such
+points, and raises it by no more than that at all others.
 """
 
 from __future__ import annotations
