@@ -10,7 +10,7 @@ class Ranks:
     """Ranking metrics: collects the ranks of the right answers.
 
     Args:
-        cutoffs: Values of k for accuracy at k, the share of right answers among the first k.
+        cutoffs: Values of k for accuracy at k, the share of the right answers whose rank is k or better.
 
     Examples:
         >>> ranks = Ranks(cutoffs=(1, 2))

@@ -32,7 +32,7 @@ from strukt.kernels.engine.gpu.numbers import (
 )
 
 DOMINANT = tl.constexpr(0.75)
-"""The share above which a surprise is computed from the other terms; not 0.5, which two can exceed."""
+"""The share above which a surprise is computed from the other terms; not 0.5, which two can exceed by rounding."""
 
 
 @triton.jit
