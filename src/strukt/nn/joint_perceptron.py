@@ -11,7 +11,7 @@ from strukt.nn.inputs import require_sizes
 
 
 class JointPerceptron(nn.Module):
-    """A perceptron that scores several vectors jointly: ``w tanh(V_1 x_1 + V_2 x_2 + ... + b) + c``.
+    """A perceptron that scores several vectors jointly: ``w tanh(sum_i V_i x_i + b) + c``.
 
     It equals a perceptron over their concatenation. Each vector is projected before the sum is broadcast, so that
     the scores of all pairs of n vectors take 2n projections, not n^2.

@@ -173,7 +173,7 @@ class Gpu(ArgumentsMixin, ABC):
         return self._place_scores(scores, options)
 
     def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """Return best scores of places as those of scores."""
+        """Return the max-marginals of scores, from those of places, ``rows (batch, places)``."""
         return self._parted(rows, scores, options)
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
