@@ -170,7 +170,7 @@ def kernels(package: str, backend: str) -> Any:
 
 @functools.cache
 def executor(package: str) -> Any:
-    """Return the backend of a structure that runs each step as a few PyTorch operations; None without one."""
+    """Return a structure's backend that runs each step as a few PyTorch operations; None if there is none."""
     from strukt.kernels.engine.executor import Executor
     from strukt.kernels.engine.gpu.backend import Gpu
 

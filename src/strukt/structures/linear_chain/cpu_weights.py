@@ -12,7 +12,7 @@ TINY = 1e-100
 """The smallest nonzero weight in probability space, relative to the largest of its step."""
 
 UNDERFLOWED = -1.0
-"""The normaliser of the first position in the chart of an item that underflowed; 0 marks one without sequences."""
+"""The normaliser of the first position in the chart of an item that underflowed; 0 marks an impossible item."""
 
 BLOCK = 8
 """The number of items that share a matrix and are multiplied by it together."""
