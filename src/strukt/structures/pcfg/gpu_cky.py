@@ -48,7 +48,7 @@ def multiply(
 
 @triton.jit
 def raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
-    """Return the maximum of ``best`` and all ``scores[a + k a_step] + matrices[b + k b_step]`` over k."""
+    """Return the maximum of ``best`` and all ``scores[a + k * a_step] + matrices[b + k * b_step]`` over k."""
     some = tl.max(live.to(tl.int32), 1)[:, None] > 0
     for _ in range(depth):
         score = tl.load(scores + a, some, float("-inf"))

@@ -31,7 +31,7 @@ def places_of(item_step, start_step, first, row_step, item, start, label):
 
 @triton.jit
 def add_side(total, top, xm, xe, x, x_step, wm, we, w, w_step, depth, live, K: tl.constexpr):
-    """Add the sum over k of the products of the numbers at ``x + k x_step`` and ``w + k w_step``.
+    """Add the sum over k of the products of the numbers at ``x + k * x_step`` and ``w + k * w_step``.
 
     The indices ``x`` have an axis of labels of size 1.
     """

@@ -19,7 +19,9 @@ MOST_PARTS = 16
 
 
 class Matrices(NamedTuple):
-    """A matrix for each item i and each start j; entry (r, k) is at i item + j start + first + r row + k step.
+    """A matrix for each item i and each start j, whose entries lie at strides in the memory.
+
+    Entry (r, k) is at ``i * item + j * start + first + r * row + k * step``.
 
     Attributes:
         numbers: The memory.

@@ -111,7 +111,7 @@ def _sums(
     am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, PRECISION: tl.constexpr, R: tl.constexpr,
     C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Return the settled sums over k of the products of the numbers at ``a + k a_step`` and ``b + k b_step``."""
+    """Return the settled sums over k of products of numbers at ``a + k * a_step`` and at ``b + k * b_step``."""
     total, top, underflowed = _plain_sums(
         am, ae, a, a_on, a_step, bm, be, b, b_on, b_step, depth, PRECISION, R, C, K
     )
