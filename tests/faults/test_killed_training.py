@@ -74,6 +74,7 @@ def test_sigterm_waits_for_the_checkpoint_of_the_step(config, uninterrupted, tmp
     assert result(output) == uninterrupted
 
 
+@pytest.mark.slow
 def test_sigterm_after_the_last_batch_waits_for_the_scores_of_the_epoch(config, uninterrupted, tmp_path):
     output, history = tmp_path / "model", uninterrupted[1]
     steps = history[0]["step"]
@@ -83,6 +84,7 @@ def test_sigterm_after_the_last_batch_waits_for_the_scores_of_the_epoch(config, 
     assert result(output) == uninterrupted
 
 
+@pytest.mark.slow
 def test_sigterm_in_the_last_epoch_lets_the_training_finish(config, uninterrupted, tmp_path):
     output, steps = tmp_path / "model", uninterrupted[1][-1]["step"]
     assert children.train("dependency", config, output, at_step=steps - 1, by=signal.SIGTERM) == 0
@@ -107,6 +109,7 @@ def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
     assert result(output) == uninterrupted
 
 
+@pytest.mark.slow
 def test_a_damaged_last_checkpoint_costs_only_time(config, uninterrupted, tmp_path):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_step=11) == KILLED
