@@ -135,6 +135,15 @@ def test_states_after_tokens():
     assert (containing([[1]], 4) & avoiding([[1]], 4)).empty
 
 
+def test_many_repetitions_take_few_concatenations():
+    letter = any_of([0], 2)
+    some = letter.repeat(300, 700)  # took minutes by one concatenation after the other
+    assert some.states == 702
+    counts = [0, 299, 300, 501, 700, 701]
+    assert [some.accepts([0] * count) for count in counts] == [False, False, True, True, True, False]
+    assert letter.repeat(3, 5) == letter + letter + letter + (letter.repeat(0, 1) + letter.repeat(0, 1))
+
+
 @pytest.mark.parametrize("pattern", ["^a", "a$", r"\ba", r"(a)\1", "(?=a)", "(?P<n>a)", r"\x41", "a{,}"])
 def test_what_is_not_regular_is_refused(pattern):
     with pytest.raises(ValueError, match="expected only"):
@@ -147,6 +156,10 @@ def test_what_is_not_regular_is_refused(pattern):
         (lambda: matching("(a", ["a"]), "pattern is '\\(a', which is malformed: missing \\)"),
         (lambda: matching("a", []), "spellings is empty; expected the text of each token"),
         (lambda: phrase([4], 4), "tokens holds 4; expected tokens from 0 to 3"),
+        (lambda: matching(b"a", ["a"]), "pattern is a bytes; expected a str"),
+        (lambda: containing([3, 2], 4), r"tokens is 3; expected a sequence of tokens, such as \[0, 3\]"),
+        (lambda: phrase("ab", 4), "tokens is 'ab'; expected a sequence of tokens"),
+        (lambda: phrase([1.5], 4), r"tokens is \[1.5\]; expected whole numbers"),
         (lambda: any_of([-1], 4), "tokens holds -1; expected tokens from 0 to 3"),
         (lambda: anything(0), "words is 0; expected at least one token"),
         (lambda: phrase([1], 4).accepts([7]), "tokens holds 7; expected tokens from 0 to 3"),

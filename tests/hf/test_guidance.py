@@ -153,8 +153,24 @@ def test_errors_say_what_was_expected():
     with pytest.raises(ValueError, match="the texts have 0 tokens; expected prompt_length = 1"):
         processor(torch.zeros(1, 0).long(), torch.zeros(1, V))
     excluded = torch.zeros(1, V).index_fill(1, torch.tensor([2]), -math.inf)
-    with pytest.raises(InfeasibleError, match="no token can follow the 1 generated ones: the model, or another"):
+    with pytest.raises(
+        InfeasibleError, match="no token can follow the 1 generated ones of text 0: the model, or another"
+    ):
         processor(torch.tensor([[1, 1]]), excluded)
+
+
+def test_one_prompt_without_continuations_is_named():
+    processor = GuidedLogitsProcessor(HMMGuide(hmm(), phrase([1, 2], V), 3, END), 1)
+    scores = torch.zeros(3, V)
+    scores[1, 2] = -math.inf
+    texts = torch.tensor([[3, 1], [4, 1], [3, 1]])
+    with pytest.raises(InfeasibleError, match="no token can follow the 1 generated ones of text 1"):
+        processor(texts, scores)
+    beams = torch.tensor([[3, 1], [3, 1]])  # one of two beams may be excluded
+    assert processor(beams, scores[:2]).isfinite().any(1).tolist() == [True, False]
+    ended = torch.tensor([[3, 1, 2, END], [4, 1, 2, END]])  # what follows does not matter
+    processor = GuidedLogitsProcessor(HMMGuide(hmm(), phrase([1, 2], V), 4, END), 1)
+    assert (processor(ended, torch.full((2, V), -math.inf)) == -math.inf).all()
 
 
 def byte_tokenizer() -> transformers.PreTrainedTokenizerFast:

@@ -37,3 +37,17 @@ def test_sizes_that_differ_are_named():
         report([["O"]], [["O"], ["O"]])
     with pytest.raises(ValueError, match=r"gold\[1\] has 2 tags, predicted\[1\] 1; expected one for each word"):
         report([["O"], ["O", "O"]], [["O"], ["O"]])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        (["B-PER", "O"], r"gold\[0\] is 'B-PER'; expected the tags of one sentence"),
+        ([["O", 1]], r"gold\[0\] has the tag 1; expected tags such as 'B-PER' and 'O'"),
+        ([["O", ""]], r"gold\[0\] has the tag ''; expected tags"),
+        ([None], r"gold\[0\] is None; expected the tags of one sentence"),
+    ],
+)
+def test_what_is_no_sentence_of_tags_is_named(sentences, message):
+    with pytest.raises(ValueError, match=message):
+        report(sentences, sentences)

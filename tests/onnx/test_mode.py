@@ -140,6 +140,14 @@ def test_what_is_no_graph_is_refused(traced):
         mode(CTC(torch.randn(6, 4).log_softmax(-1), torch.tensor([1, 2])))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")  # PyTorch's own
+def test_tracing_is_refused_because_it_would_keep_the_structure_of_the_example(tmp_path):
+    scores, lengths = torch.randn(2, 5, 3), torch.tensor([5, 3])
+    model = Best(layer)
+    with pytest.raises(NotImplementedError, match=r"the mode a constant; expected .* dynamo=True"):
+        torch.onnx.export(model, (scores, lengths), tmp_path / "model.onnx", dynamo=False)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning")  # PyTorch's own
 @pytest.mark.parametrize("name", CASES)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -84,10 +86,8 @@ class Automaton:
         Raises:
             ValueError: If a token is not in 0 to v - 1.
         """
-        sequence = tokens.tolist() if isinstance(tokens, Tensor) else [int(token) for token in tokens]
-        require_tokens(sequence, self.words)
         state = torch.tensor(0)
-        for token in sequence:
+        for token in as_tokens(tokens, self.words):
             state = self.after(state, torch.tensor(token))
         return bool(self.accepting[state])
 
@@ -136,16 +136,9 @@ class Automaton:
         """
         if least < 0 or (most is not None and most < least):
             raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most")
-        empty_sequence = torch.tensor([[1], [1]]), torch.tensor([True, False]), torch.zeros_like(self.classes)
-        result = type(self)(*empty_sequence)
         if most is None:
-            result = result | self._once_or_more()
-        else:
-            for _ in range(most - least):
-                result = type(self)(*empty_sequence) | (self + result)
-        for _ in range(least):
-            result = self + result
-        return result
+            return self._power(least) + (self._power(0) | self._once_or_more())
+        return self._power(least) + (self._power(0) | self)._power(most - least)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Automaton):
@@ -160,6 +153,17 @@ class Automaton:
 
     def _parts(self) -> tuple[Tensor, Tensor, Tensor]:
         return self.transitions, self.accepting, self.classes
+
+    def _power(self, count: int) -> Self:
+        """Return the concatenation of ``count`` sequences, by O(log count) concatenations."""
+        empty_sequence = torch.tensor([[1], [1]]), torch.tensor([True, False]), torch.zeros_like(self.classes)
+        result, power = type(self)(*empty_sequence), self  # the power is of 1, 2, 4, ... sequences
+        while count:
+            if count % 2:
+                result = power + result
+            count //= 2
+            power = power + power if count else power
+        return result
 
     def _once_or_more(self) -> Self:
         rows, ends = self.transitions.tolist(), self.accepting.tolist()
@@ -197,8 +201,27 @@ class Automaton:
         return mine.tolist(), theirs.tolist(), classes
 
 
-def require_tokens(tokens: Sequence[int], words: int) -> None:
-    """Raise ValueError unless all tokens are in 0 to ``words`` - 1."""
-    for token in tokens:
-        if not 0 <= token < words:
-            raise ValueError(f"tokens holds {token}; expected tokens from 0 to {words - 1}")
+def as_tokens(tokens: Any, words: int) -> list[int]:
+    """Return tokens as a list of numbers.
+
+    Args:
+        tokens: Any iterable of whole numbers, or a tensor ``(n,)``.
+        words: The number of tokens in the vocabulary, v.
+
+    Raises:
+        ValueError: If it is no such sequence, or a token is not in 0 to v - 1.
+
+    Examples:
+        >>> as_tokens(torch.tensor([2, 0]), words=4)
+        [2, 0]
+    """
+    if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+        raise ValueError(f"tokens is {tokens!r}; expected a sequence of tokens, such as [0, {words - 1}]")
+    try:
+        numbers = [operator.index(token) for token in tokens]
+    except TypeError as error:
+        raise ValueError(f"tokens is {tokens!r}; expected whole numbers ({error})") from None
+    for number in numbers:
+        if not 0 <= number < words:
+            raise ValueError(f"tokens holds {number}; expected tokens from 0 to {words - 1}")
+    return numbers

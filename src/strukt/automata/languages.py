@@ -8,7 +8,7 @@ from operator import and_
 
 import torch
 
-from strukt.automata.automaton import Automaton, require_tokens
+from strukt.automata.automaton import Automaton, as_tokens
 
 
 def anything(words: int) -> Automaton:
@@ -44,8 +44,7 @@ def any_of(tokens: Iterable[int], words: int) -> Automaton:
         >>> word.accepts([2]), word.accepts([3]), word.accepts([1, 2])
         (True, False, False)
     """
-    chosen = sorted(set(tokens))
-    require_tokens(chosen, words)
+    chosen = sorted(set(as_tokens(tokens, words)))
     classes = torch.zeros(words, dtype=torch.long)
     classes[torch.tensor(chosen, dtype=torch.long)] = 1
     return Automaton(torch.tensor([[2, 1], [2, 2], [2, 2]]), torch.tensor([False, True, False]), classes)
@@ -65,8 +64,7 @@ def phrase(tokens: Sequence[int], words: int) -> Automaton:
         >>> phrase([2, 0], words=4).accepts([2, 0])
         True
     """
-    sequence = [int(token) for token in tokens]
-    require_tokens(sequence, words)
+    sequence = as_tokens(tokens, words)
     letters, dead = sorted(set(sequence)), len(sequence) + 1
     classes = torch.zeros(words, dtype=torch.long)
     classes[torch.tensor(letters, dtype=torch.long)] = torch.arange(1, len(letters) + 1)

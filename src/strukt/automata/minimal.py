@@ -60,8 +60,7 @@ def smallest(table: Table) -> Table:
     blocks, count = torch.unique(table.accepting, return_inverse=True)[1], 0
     while (result := int(blocks.max()) + 1) > count:
         count = result
-        signatures = torch.cat([blocks.unsqueeze(1), blocks[table.transitions]], 1)
-        blocks = torch.unique(signatures, dim=0, return_inverse=True)[1]
+        blocks = _equal_rows(torch.cat([blocks.unsqueeze(1), blocks[table.transitions]], 1))
     transitions = table.transitions.new_empty(count, table.transitions.shape[1])
     accepting = table.accepting.new_empty(count)
     transitions[blocks], accepting[blocks] = blocks[table.transitions], table.accepting
@@ -73,6 +72,14 @@ def distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
     """Return the distinct numbers ``(u,)``, ascending, and the index ``(v,)`` of each number among them."""
     result, places = np.unique(numbers.numpy(), return_inverse=True)  # torch.unique takes 20 times as long
     return torch.from_numpy(result), torch.from_numpy(places)
+
+
+def _equal_rows(rows: Tensor) -> Tensor:
+    """Number the distinct rows of ``(q, c)``, in any order, and return the number ``(q,)`` of each row."""
+    whole = np.ascontiguousarray(rows.numpy())
+    as_bytes = whole.view(np.dtype((np.void, whole.itemsize * whole.shape[1]))).ravel()
+    # Rows as bytes are sorted 10 times as fast as by torch.unique(dim=0).
+    return torch.from_numpy(np.unique(as_bytes, return_inverse=True)[1])
 
 
 def _reachable(table: Table, first: int = 0) -> Table:

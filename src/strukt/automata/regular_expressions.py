@@ -43,6 +43,8 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         >>> year.accepts([0, 1, 2, 5]), year.accepts([0, 1, 3, 4, 4])
         (True, True)
     """
+    if not isinstance(pattern, str):
+        raise ValueError(f"pattern is a {type(pattern).__name__}; expected a str")
     if not spellings:
         raise ValueError("spellings is empty; expected the text of each token")
     try:

@@ -38,7 +38,8 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     Raises:
         ValueError: If ``prompt_length`` is negative; when called, if the tokens do not fit the prompts or the
             guide.
-        InfeasibleError: When called, if no continuation of some prompt can meet the constraint.
+        InfeasibleError: When called, if no continuation of some prompt can meet the constraint, or if the model or
+            another processor excludes all of them.
 
     Examples:
         >>> from strukt import HMM, HMMGuide
@@ -70,13 +71,28 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
                 f"to {self.guide.length - 1} more: pass max_new_tokens={self.guide.length}, the guide's length"
             )
         self._read = _Read(input_ids, self._state(input_ids))
-        guided = scores + self.guide.log_ratios(self._read.state).to(scores)
-        if bool((guided == NEG_INF).all()):
-            raise InfeasibleError(
-                f"no token can follow the {new} generated ones: the model, or another processor, excludes every "
-                "token that could meet the constraint"
-            )
+        ratios = self.guide.log_ratios(self._read.state).to(scores)
+        guided = scores + ratios
+        # After the end of a text all ratios are 0, and what follows does not matter.
+        self._require_possible((guided == NEG_INF).all(1) & (ratios != 0).any(1), input_ids)
         return guided
+
+    def _require_possible(self, excluded: Tensor, texts: Tensor) -> None:
+        """Raise InfeasibleError if all texts after some prompt are excluded; a single beam may be.
+
+        Args:
+            excluded: ``(b,)``, whether no token can follow a text.
+            texts: ``(b, m)``.
+        """
+        if not bool(excluded.any()):
+            return
+        prompts = texts[:, : self.prompt_length]
+        for row in excluded.nonzero().flatten().tolist():
+            if bool(excluded[(prompts == prompts[row]).all(1)].all()):
+                raise InfeasibleError(
+                    f"no token can follow the {texts.shape[1] - self.prompt_length} generated ones of text {row}: "
+                    "the model, or another processor, excludes every token that could meet the constraint"
+                )
 
     def _state(self, texts: Tensor) -> TextState:
         """Return the guide's state after texts.

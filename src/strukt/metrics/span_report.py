@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from strukt.metrics.span_f1 import SpanF1
 from strukt.viz.canvas.width import display_width, pad
@@ -24,7 +25,8 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
         A table without a final newline, or "no spans". The column `gold` is the number of gold spans.
 
     Raises:
-        ValueError: If `gold` and `predicted` differ in the number of sentences, or in the length of a sentence.
+        ValueError: If `gold` and `predicted` differ in the number of sentences, or in the length of a sentence, or
+            if a sentence is not a sequence of tags.
 
     Examples:
         >>> print(report([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "B-LOC", "O"]]))
@@ -41,6 +43,8 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
         )
     counts = SpanF1()
     for number, (expected, actual) in enumerate(zip(gold, predicted, strict=True)):
+        _require_tags(f"gold[{number}]", expected)
+        _require_tags(f"predicted[{number}]", actual)
         if len(expected) != len(actual):
             raise ValueError(
                 f"gold[{number}] has {len(expected)} tags, predicted[{number}] {len(actual)}; "
@@ -58,6 +62,15 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     width = max(display_width(name) for name in ["in per cent", *by_label])
     head = pad("in per cent", width) + "  precision  recall     f1  gold"
     return "\n".join([head, *(_line(pad(name, width), scores, count) for name, scores, count in rows)])
+
+
+def _require_tags(name: str, tags: Any) -> None:
+    """Raise ValueError unless a sentence is a sequence of tags; a single string, for example, is not."""
+    if isinstance(tags, str) or not isinstance(tags, Collection):
+        raise ValueError(f"{name} is {tags!r}; expected the tags of one sentence, such as ['B-PER', 'O']")
+    for tag in tags:
+        if not isinstance(tag, str) or not tag:
+            raise ValueError(f"{name} has the tag {tag!r}; expected tags such as 'B-PER' and 'O'")
 
 
 def _mean(scores: dict[str, dict[str, float]], weights: dict[str, int]) -> dict[str, float]:

@@ -30,7 +30,8 @@ def mode(distribution: StructuredDistribution) -> Tensor:
         returned; if all structures are forbidden, the result is undefined.
 
     Raises:
-        NotImplementedError: If the distribution is of another class.
+        NotImplementedError: If the distribution is of another class, or an exporter other than that of
+            ``dynamo=True`` traces the model, in whose graph the result would be a constant.
 
     Complexity: O(n c^2) time per item for chains, O(n^3) for trees, in O(n) steps.
 
@@ -51,6 +52,11 @@ def mode(distribution: StructuredDistribution) -> Tensor:
         ... )
     """
     if not torch.compiler.is_exporting():
+        if torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
+            raise NotImplementedError(
+                "torch.jit.trace and torch.onnx.export with dynamo=False would make the mode a constant; expected "
+                "torch.onnx.export with dynamo=True"
+            )
         return distribution.mode
     scores = [_flattened(part, distribution) for part in distribution.scores]
     lengths = distribution.lengths.flatten()
