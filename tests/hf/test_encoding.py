@@ -91,6 +91,11 @@ def test_labels_that_do_not_fit_are_named(labels, message):
         encode_words(tokenizer(), ["a", "b"], **labels)
 
 
+def test_a_text_is_not_a_list_of_words():
+    with pytest.raises(ValueError, match=r"^words is 'a b'; expected a list of words, such as \['a', 'b'\]"):
+        encode_words(tokenizer(), "a b")
+
+
 def test_spans_that_cross_are_named():
     words = list("abcde")
     encode_words(tokenizer(), words, spans=[(0, 5, 0), (3, 5, 1), (0, 3, 2), (1, 2, 0), (4, 5, 0)])

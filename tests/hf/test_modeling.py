@@ -409,6 +409,26 @@ def test_labels_have_names_of_their_own(labels):
         StructuredHead.from_encoder("no-such-model", labels)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("constraint", "did you mean constraints?"), ("learning_rate", "expected one of encoder, head, constraints")],
+)
+def test_unknown_options_are_refused(name, hint):
+    with pytest.raises(ValueError, match=re.escape(f"{name} is not an option of a StructuredHead; {hint}")):
+        StructuredHead.from_encoder("no-such-model", TAGS, **{name: "BIO"})
+
+
+def test_options_of_transformers_are_known(tmp_path):
+    tiny_pretrained.save("bert", tmp_path)
+    assert StructuredHead.from_encoder(tmp_path, TAGS, return_dict=False).config.return_dict is False
+
+
+def test_an_encoder_without_a_head_is_named(tmp_path):
+    tiny_pretrained.save("bert", tmp_path)
+    with pytest.raises(ValueError, match=r"the type 'bert'; .* use StructuredHead.from_encoder\("):
+        StructuredHead.from_pretrained(tmp_path)
+
+
 def test_constraints_need_tags_of_the_scheme():
     with pytest.raises(ValueError, match="tags:"):
         StructuredHead(tiny_heads.config("crf", id2label={0: "O", 1: "X"}, constraints="BIO"))

@@ -50,6 +50,7 @@ def test_probabilities_are_noted(client):
     ("model", "ending", "read"),
     [
         ("parser", ".conllu", conllu.read),
+        ("pipeline", ".conllu", conllu.read),
         ("constituency", ".ptb", brackets.read),
         ("ner", ".jsonl", json_lines.read),
     ],

@@ -175,6 +175,13 @@ def test_a_saved_model_outlives_one_that_cannot_be_written(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"model.json", "weights.safetensors"}
 
 
+def test_a_model_is_not_saved_where_a_file_is(tmp_path):
+    (tmp_path / "model").write_text("notes")
+    with pytest.raises(DataError, match="model: cannot be written: File exists"):
+        ChainClassifier().fit(X, Y).save(tmp_path / "model")
+    assert (tmp_path / "model").read_text() == "notes"
+
+
 @pytest.mark.parametrize("file", ["model.json", "weights.safetensors"])
 def test_damaged_models_are_named(file, tmp_path):
     ChainClassifier().fit(X, Y).save(tmp_path)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PretrainedConfig
@@ -75,6 +78,36 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         self.code_weight = code_weight
         self._require_possible()
         super().__init__(**options)
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **options: Any) -> Any:
+        """Return the configuration of a saved dictionary, as in transformers.
+
+        Raises:
+            ValueError: If the dictionary is that of another kind of model, such as an encoder without a head.
+        """
+        kind = config_dict.get("model_type", cls.model_type)
+        if kind != cls.model_type:
+            raise ValueError(
+                f"the saved model is of the type {kind!r}; expected a saved StructuredHead: to put a new head on "
+                "an encoder, use StructuredHead.from_encoder(encoder, labels)"
+            )
+        return super().from_dict(config_dict, **options)
+
+    @classmethod
+    def require_options(cls, names: Iterable[str]) -> None:
+        """Check names of options, because `PretrainedConfig` accepts, and ignores, any name.
+
+        Raises:
+            ValueError: If a name is unknown; the message has the nearest known one.
+        """
+        own = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "options")]
+        known = {*own, *vars(PretrainedConfig()), *dir(PretrainedConfig)}
+        for name in names:
+            if name not in known:
+                near = get_close_matches(name, own, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(own)}"
+                raise ValueError(f"{name} is not an option of a StructuredHead; {hint}")
 
     @property
     def labels(self) -> list[str]:

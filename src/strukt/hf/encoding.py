@@ -67,11 +67,13 @@ def encode_words(
         labels are given: tags or pairs of head and label at the first piece of each word, or the list of spans.
 
     Raises:
-        ValueError: If the tokenizer is not fast, labels and words differ in number, a head or span is outside the
-            sentence, spans cross or repeat, or labels of several kinds are given.
+        ValueError: If the tokenizer is not fast, words is a single string, labels and words differ in number, a
+            head or span is outside the sentence, spans cross or repeat, or labels of several kinds are given.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
+    if isinstance(words, str):
+        raise ValueError(f"words is {words!r}; expected a list of words, such as {words.split()}")
     arcs = {"relations": relations} if heads is None else {"heads": heads}
     kinds = {"tags": tags, **arcs, "spans": spans}
     kinds_with_labels = [name for name, labels in kinds.items() if labels is not None]

@@ -111,12 +111,13 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
-            ValueError: If there are no labels, a label is repeated, or an option is invalid.
+            ValueError: If there are no labels, a label is repeated, or an option is unknown or invalid.
             OSError: If there is no such encoder.
         """
         names = list(labels)
         if not names or len(set(names)) < len(names):
             raise ValueError(f"labels is {names}; expected at least one name, and none of them twice")
+        StructuredHeadConfig.require_options(options)
         if not isinstance(encoder, PreTrainedModel):
             encoder = AutoModel.from_pretrained(encoder, dtype=dtype)
         config = StructuredHeadConfig(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from strukt.data import brackets, conllu, corpus
+from strukt.data.conllu import entity_notes
 from strukt.data.entities import json_lines
 from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import Sentence
@@ -18,7 +19,12 @@ from strukt.serve.sentences import tokenized
 from strukt.serve.workers import Deadline
 from strukt.tasks.common.model import Model
 
-SUFFIXES = {conllu.Sentence: ".conllu", brackets.Sentence: ".ptb", json_lines.Sentence: ".jsonl"}
+SUFFIXES = {
+    conllu.Sentence: ".conllu",
+    entity_notes.Sentence: ".conllu",
+    brackets.Sentence: ".ptb",
+    json_lines.Sentence: ".jsonl",
+}
 """Suffixes of the file names of annotated plain text, by the class of its sentences."""
 
 AT_A_TIME = 1000

@@ -13,6 +13,7 @@ import torch
 from scipy.sparse import csr_array
 
 from strukt.data.files import atomic_write
+from strukt.data.files.digests import explained
 from strukt.distributions import LinearChain
 from strukt.errors import DataError
 from strukt.kernels.arrays import Array
@@ -95,7 +96,8 @@ class ChainModel:
         If the folder holds a model, and a file cannot be written, that model is left unchanged.
         """
         path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
+        with explained(path, "written"):
+            path.mkdir(parents=True, exist_ok=True)
         states, transitions = self.features.parts(self.features.used)
         tensors = {
             "states": self.features.states[states],

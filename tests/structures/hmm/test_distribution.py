@@ -187,6 +187,9 @@ def test_samples_of_sentences_have_their_frequencies(hmm):
     assert chisquare(counts[likely].numpy(), expected[likely].numpy(), sum_check=False).pvalue > 1e-4
     assert hmm.sample((2, 3), 0).shape == (2, 3, 0)
     assert hmm.sample(length=2).shape == (2,)
+    for length in (-1, 1.5):
+        with pytest.raises(ValueError, match=f"^length is {length}; expected a whole number of 0 or more"):
+            hmm.sample(length=length)
 
 
 def test_infilling_agrees_with_enumeration(hmm):

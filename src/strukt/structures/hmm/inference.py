@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import torch
 from torch import Tensor, distributions
@@ -148,8 +149,13 @@ class HMMInference(HMMParameters):
         Returns:
             A named pair of the observations ``x``, ``sample_shape + (length, *event)``, and ``states``,
             ``sample_shape + (length,)``.
+
+        Raises:
+            ValueError: If ``length`` is not a whole number of 0 or more.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
+        if not isinstance(length, Integral) or length < 0:
+            raise ValueError(f"length is {length!r}; expected a whole number of 0 or more")
         with torch.no_grad():
             factors = self.transition.factors()
             count = shape.numel()
