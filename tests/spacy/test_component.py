@@ -13,6 +13,7 @@ pytest.importorskip("spacy", reason='needs spaCy: pip install "strukt[spacy]"')
 import spacy
 from spacy import displacy
 from spacy.tokens import Doc, DocBin
+from spacy.training import Example
 
 from strukt.data.classes import labelled
 from strukt.data.entities import json_lines
@@ -305,6 +306,51 @@ def test_everything_is_saved_with_documents(pipeline):
     assert described(Doc(nlp.vocab).from_bytes(doc.to_bytes())) == described(doc)
     assert described(again)[:3] == described(doc)[:3]
     assert json.dumps(again._.strukt) == json.dumps(doc._.strukt)  # of lists spaCy makes tuples
+
+
+def gold(nlp, doc):
+    """An example whose gold annotation is that of a document, and whose prediction is empty yet."""
+    return Example(nlp.make_doc(doc.text), doc)
+
+
+def test_scores_are_those_of_spacy(pipeline):
+    nlp = pipeline("all")
+    docs = list(nlp.pipe(TEXTS[:3:2]))  # spaCy counts tokens of white space as mistakes
+    nested = len(docs[0].spans["all"])
+    assert nested > len(docs[0].ents) > 0
+    measured = nlp.evaluate([gold(nlp, doc) for doc in docs])
+    names = ("tag_acc", "dep_uas", "dep_las", "sents_f", "ents_f", "spans_all_f")
+    assert {name: measured[name] for name in names} == dict.fromkeys(names, 1.0)
+    docs[0][0].tag_ = "XX"
+    docs[0][1].dep_ = "other"
+    measured = nlp.evaluate([gold(nlp, doc) for doc in docs])
+    words_of_all = sum(len(doc) for doc in docs)
+    assert measured["tag_acc"] == pytest.approx(1 - 1 / words_of_all)
+    assert measured["dep_uas"] == 1.0 > measured["dep_las"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("tagger", {"tag_acc"}),
+        ("universal", {"pos_acc"}),
+        ("bio", {"ents_f"}),
+        ("ner", {"ents_f", "spans_ner_f"}),
+        ("constituency", {"tag_acc", "spans_constituency_f"}),
+    ],
+)
+def test_each_task_has_the_scores_of_what_it_sets(pipeline, kind, names):
+    nlp = pipeline(kind)
+    docs = list(nlp.pipe(["the old cat sees a dog", "Ada visits Rome"]))
+    measured = nlp.evaluate([gold(nlp, doc) for doc in docs])
+    assert {name: measured[name] for name in names} == dict.fromkeys(names, 1.0)
+    assert names == set(measured) & {*names, "tag_acc", "pos_acc", "dep_las", "ents_f"}
+
+
+def test_without_gold_annotation_there_are_no_scores(pipeline):
+    nlp = pipeline("all")
+    measured = nlp.evaluate([Example(nlp.make_doc("a dog"), nlp.make_doc("a dog"))])
+    assert {measured[name] for name in ("tag_acc", "dep_las", "ents_f")} == {None}
 
 
 def test_several_components_do_not_clash(pipeline):

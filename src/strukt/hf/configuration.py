@@ -101,12 +101,12 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         Raises:
             ValueError: If a name is unknown; the message has the nearest known one.
         """
-        own = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "options")]
-        known = {*own, *vars(PretrainedConfig()), *dir(PretrainedConfig)}
+        options = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "options")]
+        known = {*options, *vars(PretrainedConfig()), *dir(PretrainedConfig)}
         for name in names:
             if name not in known:
-                near = get_close_matches(name, own, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(own)}"
+                near = get_close_matches(name, options, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(options)}"
                 raise ValueError(f"{name} is not an option of a StructuredHead; {hint}")
 
     @property

@@ -14,6 +14,7 @@ import srsly
 import torch
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import minibatch
 from typing_extensions import Self
 
@@ -30,6 +31,7 @@ from strukt.spacy.analysis import (
 )
 from strukt.spacy.k_best import empty_best, k_best
 from strukt.spacy.prediction import SentencePrediction, joined
+from strukt.spacy.scores import scores
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.pipeline.model import Pipeline
@@ -144,6 +146,18 @@ class StruktComponent(Pipe):
                 yield from docs
             except Exception as error:
                 handle(self.name, self, docs, error)
+
+    def score(self, examples: Iterable[Example], **_: Any) -> dict[str, Any]:
+        """Return the scores of annotated documents; ``nlp.evaluate`` and ``spacy evaluate`` call this.
+
+        Args:
+            examples: Documents with predicted and gold annotation.
+
+        Returns:
+            ``tag_acc`` or ``pos_acc``, ``dep_uas`` and ``dep_las``, ``ents_f`` and others, as spaCy's components
+            return them: shares, not per cent.
+        """
+        return scores(self._loaded(), examples, self.name)
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:  # noqa: ARG002
         """Copy the files of the model into a folder; ``nlp.to_disk`` calls this.
