@@ -1,5 +1,7 @@
 """Exported models: the same scores, and the same structures, at every size."""
 
+import copy
+import pickle
 import random
 import resource
 from functools import cache
@@ -149,9 +151,16 @@ def test_it_is_measured_and_drawn_as_any_model(both):
     torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
 
 
-def test_it_cannot_be_saved(both, tmp_path):
-    with pytest.raises(SettingError, match="has no weights; take the one that it was exported from"):
-        saved_model.save(both[1], tmp_path)
+def test_it_cannot_be_saved_or_exported_again(both, tmp_path):
+    for write in (saved_model.save, export):
+        with pytest.raises(SettingError, match="has no weights; take the one that it was exported from"):
+            write(both[1], tmp_path / "again")
+
+
+def test_it_is_pickled_and_copied(both):
+    wanted = list(map(str, both[1].predict(SENTENCES[:4])))
+    for again in (pickle.loads(pickle.dumps(both[1])), copy.deepcopy(both[1])):
+        assert list(map(str, again.predict(SENTENCES[:4]))) == wanted
 
 
 @pytest.fixture

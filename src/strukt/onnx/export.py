@@ -134,6 +134,7 @@ def _exportable(model: Model) -> SentenceModel:
             "a Transformer with relative positions cannot be exported; "
             "train a model with --encoder.transformer.positions absolute"
         )
+    model.state_dict()  # which an exported model refuses, as it has no weights
     return model
 
 

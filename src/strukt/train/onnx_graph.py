@@ -22,7 +22,7 @@ Prepare = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 
 
 class Graph:
-    """A network that onnxruntime runs.
+    """A network that onnxruntime runs; pickles and copies read its file again.
 
     Args:
         path: The file of the graph.
@@ -35,20 +35,15 @@ class Graph:
     """
 
     def __init__(self, path: Path, signature: inspect.Signature, prepare: Prepare = dict) -> None:
-        require("onnxruntime")
-        import onnxruntime
+        self._path, self._signature, self._prepare = path.absolute(), signature, prepare
+        self._session = _session(path)
 
-        if not path.exists():
-            raise DataError("is missing; export the model again", path)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        # Idle threads would spin, and take processors from the threads of the next graph and of PyTorch.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        try:
-            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's errors share no base class
-            raise DataError(f"is damaged ({error}); export the model again", path) from error
-        self._signature, self._prepare = signature, prepare
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_session"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._session = _session(self._path)
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the outputs of the exported method: a tensor, or a tuple of tensors."""
@@ -65,6 +60,15 @@ class FormGraph(Graph):
         super().__init__(path, signature)
         self._rows: dict[bytes, int] = {}
         self._table = torch.empty(0, self._session.get_outputs()[0].shape[-1])
+        self._lock = threading.Lock()
+
+    @override
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
+
+    @override
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
         self._lock = threading.Lock()
 
     @override
@@ -95,6 +99,28 @@ class FormGraph(Graph):
             self._table = longer
         self._table[first:end] = vectors
         self._rows.update(zip(keys, range(first, end), strict=True))
+
+
+def _session(path: Path) -> Any:
+    """Return onnxruntime's session of a graph.
+
+    Raises:
+        DataError: If the file is missing or damaged.
+        MissingExtraError: If onnxruntime is not installed.
+    """
+    require("onnxruntime")
+    import onnxruntime
+
+    if not path.exists():
+        raise DataError("is missing; export the model again", path)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    # Idle threads would spin, and take processors from the threads of the next graph and of PyTorch.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no base class
+        raise DataError(f"is damaged ({error}); export the model again", path) from error
 
 
 def prepared(arguments: Sequence[Any], prepare: Prepare) -> list[Any]:
