@@ -11,7 +11,7 @@ WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu \
-    --constraint constraints.txt ".[serve]"
+    --constraint constraints.txt ".[serve,onnx]"
 
 USER strukt
 WORKDIR /models

@@ -51,7 +51,8 @@ def test_the_container_runs_commands_that_there_are():
     commands = re.findall(r"(?:RUN strukt |\"strukt\", \")([\w-]+)", DOCKERFILE)
     assert commands == ["warm-up", "serve"]
     assert set(commands) <= set(COMMANDS)
-    [extra] = re.findall(r'"\.\[(\w+)\]"', DOCKERFILE)
-    assert extra in PROJECT["optional-dependencies"]
+    [extras] = re.findall(r'"\.\[([\w,]+)\]"', DOCKERFILE)
+    assert extras.split(",") == ["serve", "onnx"]  # models as trained, and exported ones
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
     [checked] = re.findall(r"127\.0\.0\.1:8000(/\w+)", DOCKERFILE)
     assert checked in create_app({}).openapi()["paths"]
