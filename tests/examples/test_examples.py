@@ -17,6 +17,7 @@ PROMISES = {
     "crf_tagger.py": "parity right on 100.0% of a sequence of 500 bits",
     "feature_chain.py": "Is/O Norway/B far/O from/O Bergen/B ?/O",
     "guided_generation.py": "200 of 200 guided sentences meet it",
+    "hidden_markov_model.py": "3 states; 100.0% of the minutes are in the right one",
     "hugging_face_tagger.py": "PER Grace Turing from 0 to 12",
     "onnx_tagger.py": "wrong bits: 19.8% received, 13.1% tagged",
     "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
