@@ -60,6 +60,11 @@ def test_an_unknown_name_has_its_nearest(shipped):
         parse("tag", ["--config", "published/tager"])
 
 
+def test_a_name_that_is_no_file_either_has_its_nearest():
+    with pytest.raises(UsageError, match="there is no fst; did you mean 'fast'"):
+        parse("pipeline", ["--config", "fst"])
+
+
 def test_help_lists_those_of_the_task(shipped, capsys):
     with pytest.raises(SystemExit):
         parse("tag", ["--help"])

@@ -111,8 +111,8 @@ def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
 
 def _file_of(task: str, name: str) -> str:
     """Return the path of a configuration: its file, or that of the package, for a name that is no file."""
-    is_shipped = name in configurations() or name.startswith("published/")
-    return _shipped_file(task, name) if is_shipped and not Path(name).is_file() else name
+    is_name = name.startswith("published/") or re.fullmatch(r"[\w-]+", name)
+    return _shipped_file(task, name) if is_name and not Path(name).is_file() else name
 
 
 def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
