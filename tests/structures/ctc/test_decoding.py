@@ -211,6 +211,8 @@ def test_scores_of_spans_are_differentiable():
         ({"language_model": language_model(words=4)}, "language_model has 4 words; expected 3"),
         ({"language_model": KneserNey(3)}, "language_model has counted no sentences"),
         ({"insertion_bonus": torch.zeros(2)}, r"insertion_bonus has shape \(2,\)"),
+        ({"insertion_bonus": math.nan}, "insertion_bonus holds nan; expected finite numbers or -inf"),
+        ({"language_weight": math.nan}, "language_weight is nan; expected a finite number"),
     ],
 )
 def test_wrong_arguments_are_named(change, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -123,6 +124,7 @@ def ctc_beam_search(
         _require_words(language_model, labels)
     bonus = torch.as_tensor(insertion_bonus, dtype=torch.float64, device="cpu")
     arguments.fitting("insertion_bonus", bonus, torch.Size([labels]))
+    _require_weights(language_weight, bonus)
     items = torch.Size(batch).numel()
     (rows,) = arguments.common_dtype((log_probs,), ("log_probs",))
     rows, sizes = rows.cpu().reshape(items, n, labels).contiguous(), lengths.cpu().reshape(items).contiguous()
@@ -167,6 +169,15 @@ def _require_sizes(beam_size: int, k: int) -> None:
     arguments.positive_integer("beam_size", beam_size)
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= beam_size:
         raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
+
+
+def _require_weights(language_weight: float, bonus: Tensor) -> None:
+    """Raise ValueError unless the weight is finite, and all bonuses are finite, or -inf for forbidden labels."""
+    if not math.isfinite(language_weight):
+        raise ValueError(f"language_weight is {language_weight}; expected a finite number")
+    wrong = bonus.isnan() | (bonus == torch.inf)
+    if bool(wrong.any()):
+        raise ValueError(f"insertion_bonus holds {bonus[wrong][0].item()}; expected finite numbers or -inf")
 
 
 def _require_words(language_model: NgramModel, labels: int) -> None:
