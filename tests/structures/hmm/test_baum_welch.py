@@ -262,6 +262,23 @@ def test_a_model_that_finds_some_impossible_is_no_winner():
         assert stuck.fit(x, steps=2, restarts=1).model.log_prob(x).isfinite().all()
 
 
+@pytest.mark.parametrize("optimizer", [None, torch.optim.Adam])
+def test_sequences_that_are_left_out_are_told(optimizer):
+    stuck = HMM(torch.zeros(2), torch.zeros(2, 2), torch.tensor([[0.0, 0.0, -math.inf]] * 2))
+    x = torch.tensor([[0, 0, 0, 0], [1, 2, 1, 2], [2, 2, 0, 1]])
+    with pytest.warns(UserWarning, match="^2 sequences have probability 0 under the model, so the fit left them"):
+        stuck.fit(x, steps=2, optimizer=optimizer)
+    with pytest.warns(UserWarning, match="^1 sequence has probability 0"):
+        stuck.fit(x[:2], steps=2, optimizer=optimizer)
+
+
+def test_a_column_of_words_with_lengths_is_a_concatenation():
+    hmm, x = model("dense"), torch.zeros(5, 1, dtype=torch.long)
+    with pytest.raises(ValueError, match=r"x has shape \(5, 1\) .* strukt.pad_concatenated\(x\[:, 0\], lengths\)"):
+        hmm.fit(x, [2, 3])
+    assert hmm.log_prob(x, [1] * 5).shape == (5,)  # five sequences of one word
+
+
 def chosen_numbers(form):
     return {
         "diagonal": 6 + 6,

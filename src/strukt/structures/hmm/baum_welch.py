@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -67,6 +68,12 @@ def best(
         if winner is None or climb.rank > winner.rank:
             winner = climb
     assert winner is not None
+    if left_out := winner.reached[-1].impossible:
+        warnings.warn(
+            f"{left_out} sequence{'s have' if left_out > 1 else ' has'} probability 0 under the model, so the fit "
+            "left them out; give every observation of x some probability, for example by restarts",
+            stacklevel=3,
+        )
     log_probs = torch.tensor([step.log_prob for step in winner.reached], dtype=torch.float64)
     return Fit(winner.model, log_probs, winner.converged)
 

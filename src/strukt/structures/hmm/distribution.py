@@ -89,7 +89,7 @@ class HMM(HMMEstimation):
             optimizer: A function from a list of parameters to an optimiser, such as ``torch.optim.LBFGS``, for
                 gradient steps; None for expectation maximisation (EM, Baum-Welch).
 
-        Impossible sequences are left out; among several fits, those with the fewest are preferred.
+        Impossible sequences are left out, with a warning; among several fits, those with the fewest are preferred.
 
         Raises:
             ValueError: If a setting is out of its range, or a prior does not belong to these parameters.

@@ -170,14 +170,14 @@ class HMMParameters(HMMPeerNames):
 
 def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
     """Raise ValueError if x looks like concatenated sequences with a list of lengths, as hmmlearn takes them."""
-    if len(places) != 1:
-        return
     several = lengths.tolist() if isinstance(lengths, Tensor) else lengths
     flat = isinstance(several, (list, tuple)) and all(isinstance(size, int) for size in several)
-    if flat and sum(several) == places[0]:
+    is_column = places[1:] == (1,) and flat and len(several) != places[0]  # words in the form (n, 1)
+    if flat and (len(places) == 1 or is_column) and sum(several) == places[0]:
         raise ValueError(
             f"x has shape {tuple(x.shape)} and lengths add up to {places[0]}: these look like concatenated "
-            "sequences; x, lengths = strukt.pad_concatenated(x, lengths) makes a batch of them"
+            f"sequences; x, lengths = strukt.pad_concatenated({'x[:, 0]' if is_column else 'x'}, lengths) makes a "
+            "batch of them"
         )
 
 
