@@ -89,7 +89,9 @@ def test_one_column_of_tags_is_checked(corpus, capsys):
     assert "upos  NOUN 2, VERB 1" in out
     assert "xpos" not in out
     assert main(["check", "tag", path, "--column", "xpos"]) == 2
-    assert f"{path}:2: word 1, 'Dogs', has no tag in the column XPOS" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"{path}:2: word 1, 'Dogs', has no tag in the column XPOS" in out
+    assert "fill in the column, or train with --partial" in out
     assert main(["check", "tag", path]) == 2
     assert "upos labels" in capsys.readouterr().out
 
@@ -185,7 +187,9 @@ HALF = GOOD.replace("NOUN\tNNS", "_\tNNS").replace("\t2\tnsubj", "\t_\t_")
 def test_with_partial_an_underscore_is_any_tag_or_head(corpus, capsys):
     path = corpus(HALF * 2)
     assert main(["check", "dependency", path]) == 2
-    assert "corpus.conllu:2: word 1, 'Dogs', has no head" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "corpus.conllu:2: word 1, 'Dogs', has no head" in out
+    assert "0 for the root, or train with --partial" in out
     assert main(["check", "dependency", path, "--partial"]) == 0
     assert "annotated words   2" in capsys.readouterr().out
     assert main(["check", "tag", path, "--column", "upos"]) == 2

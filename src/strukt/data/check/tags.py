@@ -126,7 +126,8 @@ def untagged_problem(checked: sentence.Sentence, column: str) -> Problem | None:
         if tag == UNANNOTATED:
             name = column.upper()
             message = f"word {position + 1}, {form!r}, has no tag in the column {name}, perhaps others too"
-            return Problem("tag", message, "fill in the column", checked.path, line_of(checked, position))
+            remedy = "fill in the column, or train with --partial"
+            return Problem("tag", message, remedy, checked.path, line_of(checked, position))
     return None
 
 

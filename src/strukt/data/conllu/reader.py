@@ -272,4 +272,5 @@ def _index(name: str) -> int:
 def no_head(sentence: Sentence, word: Word) -> Problem:
     """Return the problem to report if a word has no head."""
     message = f"word {word.id}, {word.form!r}, has no head"
-    return Problem("head", message, "fill in the column HEAD, 0 for the root", sentence.path, word.line)
+    remedy = "fill in the column HEAD, 0 for the root, or train with --partial"
+    return Problem("head", message, remedy, sentence.path, word.line)
