@@ -118,12 +118,12 @@ def test_the_few_trees_of_a_parser(refused):
 @pytest.mark.parametrize("command", ["predict", "evaluate", "show"])
 def test_scores_so_small_that_they_forbid(command, refused):
     error = refused("constituency", randomise(1e5), command)
-    assert "they leave no structure of a text); leave the text out; if every text is refused" in error
+    assert "they rule out every structure of a text); leave the text out; if every text is refused" in error
 
 
 def test_probabilities_that_are_none(refused):
     error = refused("codes", randomise(3e8), "predict", "--probabilities")
-    assert "(they make NaN of probabilities)" in error
+    assert "(they give probabilities that are NaN)" in error
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "show", "generate"])
@@ -153,7 +153,7 @@ def test_a_text_for_which_constraints_leave_nothing_may_be_left_out():
     tagged = [conllu.from_forms(["Ada", "Lovelace"]).annotated(xpos=["B-PER", "E-PER"])]
     config = tiny_corpora.tag_config(criterion="crf", constraints="bioes")
     model = Tagger.from_corpus(config, tagged)
-    with pytest.raises(ScoresError, match="they leave no structure of a text\\); leave the text out"):
+    with pytest.raises(ScoresError, match="they rule out every structure of a text\\); leave the text out"):
         list(model.predict("Ada"))
 
 
@@ -162,7 +162,7 @@ def test_a_text_for_which_constraints_leave_nothing_may_be_left_out():
     [
         (OutOfRangeError("x holds inf; expected less"), "x holds inf"),
         (OverflowError("cannot convert float infinity"), "cannot convert float infinity"),
-        (InfeasibleError("every structure is forbidden"), "they leave no structure of a text"),
+        (InfeasibleError("every structure is forbidden"), "they rule out every structure of a text"),
     ],
 )
 def test_what_scores_are_blamed_for(error, reason):

@@ -84,7 +84,7 @@ def active_set(
     Returns:
         The active sets, and the events that the oracle returned in each round, ``(batch, *event)``.
     """
-    if not dispatch.is_home(main):
+    if not dispatch.is_for_cpu(main):
         return dense_rounds.solve(main, p, start, settings, best, to_parts, extra)
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)

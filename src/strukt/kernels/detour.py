@@ -36,7 +36,7 @@ def is_taken(package: str, oracle: str, scores: Tensor, *more: Any) -> bool:
         scores: The main scores.
         more: The other arguments; kernels for GPUs may support only some of them.
     """
-    if oracle not in _ORACLES or dispatch.is_home(scores) or not _answers(package, oracle):
+    if oracle not in _ORACLES or dispatch.is_for_cpu(scores) or not _answers(package, oracle):
         return False
     return not has_gpu_kernel(package, _forward(oracle), scores, *more)
 
@@ -71,7 +71,7 @@ def on_cpu(function: Callable[..., Any], *arguments: Any, kept: int = 0) -> Any:
         kept: The number of tensors at the end of the result that stay on the CPU.
     """
     device = arguments[0].device
-    with dispatch.at_home():
+    with dispatch.using_cpu():
         result = function(*(value.cpu() if isinstance(value, Tensor) else value for value in arguments))
     if isinstance(result, Tensor):
         return result.to(device)

@@ -66,7 +66,7 @@ def chosen() -> str:
     return name
 
 
-def is_home(scores: Tensor) -> bool:
+def is_for_cpu(scores: Tensor) -> bool:
     """Return True if scores are on the CPU, or have no data (meta), and Triton's interpreter is not chosen."""
     return (scores.is_cpu or scores.is_meta) and not _is_for_gpu(scores, chosen())
 
@@ -102,7 +102,7 @@ def _elsewhere(package: str, *arguments: Any) -> Any:
     return backend if backend is not None and backend.fits(*arguments) else None
 
 
-def at_home() -> AbstractContextManager[None]:
+def using_cpu() -> AbstractContextManager[None]:
     """Return a context that uses the CPU backend if "gpu" is chosen, which would interpret Triton kernels.
 
     It is for tensors that were moved to the CPU.

@@ -51,7 +51,7 @@ def operator(
         backend = dispatch.select(package, *arguments)
         compute = getattr(backend, oracle, None)
         moved = compute is None and detour.is_taken(package, oracle, *arguments)
-        if charted is not None and (moved or compute is not None) and not dispatch.is_home(arguments[0]):
+        if charted is not None and (moved or compute is not None) and not dispatch.is_for_cpu(arguments[0]):
             arguments = charted(dispatch.kernels(package, "cpu") if moved else backend, *arguments)
         if moved:
             return detour.on_cpu(body, *arguments, kept=oracle == "inside")  # the chart

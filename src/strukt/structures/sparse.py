@@ -105,11 +105,11 @@ def _solve(
     def search(*tensors: Tensor) -> tuple[Tensor]:
         count = len(flat.scores)
         structure = flat._with_scores(*tensors[:count])._in_double_precision()
-        stays = method == ACTIVE_SET and not dispatch.is_home(main) and main.numel() <= MOST_SCORES_ON_GPU
+        stays = method == ACTIVE_SET and not dispatch.is_for_cpu(main) and main.numel() <= MOST_SCORES_ON_GPU
         stays = stays and flat.oracles.has_gpu_kernel("best", *structure._arguments())
         structure = structure if stays else structure._on_cpu()
         begin = tuple(value.to(structure.scores[0].device) for value in tensors[count:])
-        with nullcontext() if stays else dispatch.at_home():
+        with nullcontext() if stays else dispatch.using_cpu():
             result, events = find(structure, settings, method, begin or None)  # type: ignore[arg-type]
         kept.append(result)
         return (events.to(main.device),)

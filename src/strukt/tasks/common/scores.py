@@ -41,7 +41,7 @@ def usable_scores() -> Iterator[None]:
     try:
         yield
     except InfeasibleError as error:
-        reason = "they leave no structure of a text"
+        reason = "they rule out every structure of a text"
         raise ScoresError(reason, f"leave the text out; if every text is refused, {LIKELY}") from error
     except (OutOfRangeError, OverflowError) as error:
         raise ScoresError(str(error).partition(";")[0]) from error
@@ -58,7 +58,7 @@ def not_nan(values: Tensor) -> Tensor:
         tensor([0.5000,   -inf])
     """
     if bool(values.isnan().any()):
-        raise ScoresError("they make NaN of probabilities")
+        raise ScoresError("they give probabilities that are NaN")
     return values
 
 
