@@ -14,7 +14,7 @@ from strukt.sklearn import ftrl, online
 from strukt.sklearn.features import Features, observed
 from strukt.sklearn.likelihood import NegativeLogLikelihood
 from strukt.sklearn.model import ChainModel, without_zeros
-from strukt.sklearn.owlqn import Stopping, minimise, print_progress
+from strukt.sklearn.owl_qn import Stopping, minimise, print_progress
 from strukt.sklearn.settings import require_settings
 from strukt.sklearn.tokens import (
     Labelled,
@@ -50,7 +50,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             with. Attributes of vectors always have all weights.
         all_possible_transitions: Give each pair of labels a weight, including pairs that never occur.
         max_iterations: Maximum number of iterations; no limit if None. See `converged_`.
-        epsilon: Training stops when the gradient is smaller; see `strukt.sklearn.owlqn.Stopping`.
+        epsilon: Training stops when the gradient is smaller; see `strukt.sklearn.owl_qn.Stopping`.
         period: Number of iterations over which the decrease of the objective is measured.
         delta: Training stops when the relative decrease of the objective over `period` iterations is less.
         learning_rate: The size of the first steps of `partial_fit`.

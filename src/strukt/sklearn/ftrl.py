@@ -37,7 +37,7 @@ def follow(stream: Stream, weights: Array, gradient: Array, rate: float) -> Stre
     """Return the state after a round: `gradient` is that of the loss at `weights`, without penalties.
 
     The penalties `l1 |w|_1 + l2 |w|^2` count once for the whole stream, not once per round. The weights thus
-    approach the minimum that `strukt.sklearn.owlqn.minimise` finds for the whole data.
+    approach the minimum that `strukt.sklearn.owl_qn.minimise` finds for the whole data.
 
     Source: McMahan et al. 2013, algorithm 1.
 

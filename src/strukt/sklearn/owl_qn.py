@@ -122,7 +122,7 @@ def minimise(
     """
     with ONE_THREAD:
         if l1:
-            return _owlqn(objective, start, l1, stopping, report)
+            return _owl_qn(objective, start, l1, stopping, report)
         return _lbfgs(objective, start, stopping, report)
 
 
@@ -148,7 +148,7 @@ def _lbfgs(objective: Objective, start: Array, stopping: Stopping, report: Repor
     return Minimum(result.x, float(result.fun), result.nit, result.nit < bound or _stalls(values, stopping))
 
 
-def _owlqn(
+def _owl_qn(
     objective: Objective, start: Array, l1: float, stopping: Stopping, report: Report | None
 ) -> Minimum:
     point, (smooth, gradient) = start, objective(start)

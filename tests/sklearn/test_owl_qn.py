@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from strukt.sklearn.owlqn import Curvature, Stopping, minimise, pseudo_gradient
+from strukt.sklearn.owl_qn import Curvature, Stopping, minimise, pseudo_gradient
 
 EXACT = Stopping(epsilon=1e-9, delta=0.0)
 
