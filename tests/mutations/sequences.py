@@ -116,7 +116,7 @@ SEQUENCES = [
                 "kernels/engine/rings": [
                     ("rate * degrees[first + i]", "rate"),
                 ],
-                "structures/semi_markov/cpu_forward_backward": [
+                "structures/semi_markov/cpu_forward": [
                     ("mass < TINY", "mass < 0.0"),
                     ("int((values[j] < TINY) &", "int((values[j] < 0.0) &"),
                     (
@@ -124,11 +124,13 @@ SEQUENCES = [
                         "log\n            logs[d * c + j] = log\n",
                     ),
                     ("scales[end] += shift_at(shifts, end)", "scales[end] += 0.0"),
+                    ("min(position, matrices.shape[0]) - 1", "0"),
+                ],
+                "structures/semi_markov/cpu_backward": [
                     ("marginals[start, d, j] = weight *", "marginals[start, d, j] ="),
                     ("products[i, j] * transposed[j, i]", "products[i, j] * transposed[i, j]"),
                     ("range(max(length - k + 1, 0), n)", "range(length, n)"),
-                    ("1.0 / _sum(ended[length])", "1.0"),
-                    ("min(position, matrices.shape[0]) - 1", "0"),
+                    ("1.0 / total_of(ended[length])", "1.0"),
                 ],
                 "structures/semi_markov/cpu_viterbi": [
                     ("ended[end].max() + matrix[0, 0]", "ended[end].max()"),

@@ -17,7 +17,7 @@ labels.
 
 The chart holds three pages for an item of length n: the totals over paths by the label of the segment that ends at
 positions 1 to n; the totals by the label of the segment that starts at positions 0 to n - 1; and the exponents of
-the latter. The first entry, otherwise unused, is the state of the chart (`cpu_forward_backward.pages`). Memory is
+the latter. The first entry, otherwise unused, is the state of the chart (`cpu_forward.pages`). Memory is
 O(n c) plus the weights of the transitions. The weights of segments are computed twice and not stored.
 """
 
@@ -34,7 +34,7 @@ from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen,
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
-from strukt.structures.semi_markov import cpu_forward_backward, cpu_sample, cpu_viterbi, forward
+from strukt.structures.semi_markov import cpu_backward, cpu_forward, cpu_sample, cpu_viterbi, forward
 
 _TABLE = FlatPairs(forward.build, forward.cells)
 _EXTENDED = ExtendedPairs(_TABLE)
@@ -64,13 +64,13 @@ def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor
     The log-partition of an item that underflows is 0.
     """
     chart = empty(chart_shape(segments, transition, lengths))
-    chart[:, 0] = cpu_forward_backward.EMPTY
+    chart[:, 0] = cpu_forward.EMPTY
     log_partition = zeros(lengths, torch.float64)
     scores, pairs, sizes = _arrays(segments, transition, lengths)
     weighed = _weights(pairs, False)
     if segments.numel():
         results = (chart, log_partition.numpy())
-        over_batch(cpu_forward_backward.forward, _threads(scores, pairs), scores, sizes, *weighed, *results)
+        over_batch(cpu_forward.forward, _threads(scores, pairs), scores, sizes, *weighed, *results)
     return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 
@@ -88,7 +88,7 @@ def outside(
     threads = _threads(scores, pairs)
     used = np.zeros((threads if len(transition) < len(segments) else 1, *pairs.shape))
     arrays = (*_weights(pairs, True), weights.contiguous().numpy(), chart.numpy())
-    over_batch(cpu_forward_backward.backward, threads, scores, sizes, *arrays, marginals.numpy(), used)
+    over_batch(cpu_backward.backward, threads, scores, sizes, *arrays, marginals.numpy(), used)
     expected = torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype)
     results = (marginals, expected)
     compute_chosen(
@@ -133,7 +133,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 
 def _underflowed(chart: Array) -> Tensor | None:
     """Return the indices of items whose chart is marked as underflowed; None if there are none."""
-    return indices_of_mark(chart[:, 0], cpu_forward_backward.UNDERFLOWED)
+    return indices_of_mark(chart[:, 0], cpu_forward.UNDERFLOWED)
 
 
 def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:

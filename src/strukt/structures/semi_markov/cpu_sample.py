@@ -9,7 +9,7 @@ from strukt.kernels.cpu_sample import accumulate, find, uniform
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_viterbi import rebase
-from strukt.structures.semi_markov.cpu_forward_backward import FILLED, at_boundary, pages
+from strukt.structures.semi_markov.cpu_forward import FILLED, at_boundary, pages
 
 
 @kernel

@@ -13,7 +13,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_kbest import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel, scratch, write
 from strukt.structures.linear_chain.cpu_viterbi import enter_max
-from strukt.structures.semi_markov.cpu_forward_backward import at_boundary
+from strukt.structures.semi_markov.cpu_forward import at_boundary
 
 
 @kernel

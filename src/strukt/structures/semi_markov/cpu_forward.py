@@ -1,4 +1,4 @@
-"""Forward and backward passes over segmentations in scaled probability space; `cpu` says when they apply.
+"""The forward pass over segmentations in scaled probability space; `cpu` says when it applies.
 
 Weights of segments are relative to the scale at their start and to the largest weight at their end. Segments that
 no path reaches are left out, so that no weight is far above 1.
@@ -11,7 +11,6 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import difference, exp
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.structures.linear_chain.cpu_backward import add_products
 from strukt.structures.linear_chain.cpu_weights import TINY, multiply
 
 EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
@@ -56,13 +55,15 @@ def _weigh_ends(
 
 
 @inner
-def _exponentiate(logs: Array, count: int, top: float) -> None:
+def exponentiate(logs: Array, count: int, top: float) -> None:
+    """Replace the first ``count`` logs by exp(log - top), in place."""
     for i in range(count):
         logs[i] = exp(logs[i] - top)
 
 
 @inner
-def _sum(values: Array) -> float:
+def total_of(values: Array) -> float:
+    """Return the sum of values ``(c,)``, added from the first to the last."""
     total = 0.0
     for j in range(values.shape[0]):
         total += values[j]
@@ -75,7 +76,7 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
 
     Return NaN if a nonzero value could underflow, or did because the largest weight starts from a tiny total.
     """
-    mass = _sum(values)
+    mass = total_of(values)
     if mass < TINY:
         return np.nan
     exponent = np.rint(top + np.log(mass))
@@ -100,10 +101,10 @@ def shift_at(shifts: Array, position: int) -> float:
 
 
 @inner
-def _through(values: Array, matrix: Array, out: Array) -> None:
+def through(values: Array, matrix: Array, out: Array) -> None:
     """Write the product of a row ``(1, c)`` with a matrix ``(c, c)``, or ``(1, 1)`` for all pairs of labels."""
     if matrix.shape[0] == 1:
-        out[0, :] = matrix[0, 0] * _sum(values[0])
+        out[0, :] = matrix[0, 0] * total_of(values[0])
     else:
         multiply(values, matrix, out)
 
@@ -134,7 +135,7 @@ def _forward_item(
         top = _weigh_ends(segments, end, entered, scales, base, tops, logs)
         ended[end, :] = 0.0
         if top > -np.inf:
-            _exponentiate(logs, durations * c, top)
+            exponentiate(logs, durations * c, top)
             for d in range(durations):
                 for j in range(c):
                     ended[end, j] += entered[end - 1 - d, j] * logs[d * c + j]
@@ -142,11 +143,11 @@ def _forward_item(
         scales[end] = base
         if end < length:
             scales[end] += shift_at(shifts, end)
-            _through(ended[end : end + 1], at_boundary(matrices, end), entered[end : end + 1])
+            through(ended[end : end + 1], at_boundary(matrices, end), entered[end : end + 1])
         if np.isnan(scales[end]):
             return np.nan
     entered[length, :] = 0.0
-    total = _sum(ended[length])
+    total = total_of(ended[length])
     return base + np.log(total) if total > 0.0 else -np.inf
 
 
@@ -175,123 +176,3 @@ def forward(
             chart[b, 0], log_partition[b] = UNDERFLOWED, 0.0
         else:
             chart[b, 0], log_partition[b] = FILLED if total > -np.inf else EMPTY, total
-
-
-@inner
-def _weigh_starts(
-    segments: Array, start: int, durations: int, entered: Array, scales: Array, exits: Array, logs: Array
-) -> None:
-    """Write the log-weights of the segments that start at a position, relative to the scales at both their ends.
-
-    ``exits`` holds the scales without the shifts of the transitions.
-    """
-    c = segments.shape[2]
-    for d in range(durations):
-        change = difference(scales[start], exits[start + d + 1])
-        for j in range(c):
-            log = segments[start, d, j] + change
-            logs[d * c + j] = log if entered[start, j] > 0.0 else -np.inf
-
-
-@inner
-def _backward_item(
-    segments: Array, transposed: Array, shifts: Array, length: int, weight: float, entered: Array, ended: Array,
-    scales: Array, marginals: Array, pairs: Array,
-) -> None:  # fmt: skip
-    """Write the marginals of an item's segments, times ``weight``; add its expected transitions to ``pairs``.
-
-    At position t and label j, ``onward`` times ``ended`` is the probability that a segment of label j ends at t,
-    and ``flow`` times ``entered`` the probability that one starts there.
-    """
-    k, c = segments.shape[1:]
-    logs = scratch(1, k * c)[0]
-    onward, flow, exits = scratch(length + 1, c), scratch(length + 1, c), np.empty(length + 1)
-    for t in range(1, length):
-        exits[t] = scales[t] - shift_at(shifts, t)
-    exits[length] = scales[length]
-    flow[:, :] = 0.0
-    onward[:, :] = 0.0
-    onward[length, :] = 1.0 / _sum(ended[length])
-    for start in range(length - 1, -1, -1):
-        durations = min(k, length - start)
-        _weigh_starts(segments, start, durations, entered, scales, exits, logs)
-        _exponentiate(logs, durations * c, 0.0)
-        for d in range(durations):
-            for j in range(c):
-                rest = logs[d * c + j] * onward[start + d + 1, j]
-                flow[start, j] += rest
-                marginals[start, d, j] = weight * entered[start, j] * rest
-        if start > 0:
-            _through(flow[start : start + 1], at_boundary(transposed, start), onward[start : start + 1])
-    if length < 2:  # no boundary, and unused weights may be NaN
-        return
-    if transposed.shape[0] == 1:
-        _add_pairs(ended[1:length], flow[1:length], transposed[0], weight, pairs[0])
-    else:
-        for t in range(1, length):
-            _add_pairs(ended[t : t + 1], flow[t : t + 1], transposed[t - 1], weight, pairs[t - 1])
-
-
-@inner
-def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pairs: Array) -> None:
-    """Add the expected transitions, times ``weight``, at some boundaries that share a matrix.
-
-    Args:
-        ended: ``(boundaries, c)``, the totals after the segments that end there.
-        flow: ``(boundaries, c)``, the backward sums of the segments that start there.
-        transposed: The transposed weights of transitions.
-        weight: The weight of the item.
-        pairs: The result.
-    """
-    if transposed.shape[0] == 1:
-        for t in range(ended.shape[0]):
-            pairs[0, 0] += weight * _sum(ended[t]) * transposed[0, 0] * _sum(flow[t])
-        return
-    c = ended.shape[1]
-    products = scratch(c, c)
-    products[:, :] = 0.0
-    add_products(ended, flow, weight, products)
-    for i in range(c):
-        for j in range(c):
-            pairs[i, j] += products[i, j] * transposed[j, i]
-
-
-@inner
-def _clear_padding(marginals: Array, length: int) -> None:
-    """Write zeros to the marginals of segments that extend past the length."""
-    n, k, _ = marginals.shape
-    for start in range(max(length - k + 1, 0), n):
-        marginals[start, max(length - start, 0) :] = 0.0
-
-
-@kernel
-def backward(
-    segments: Array, lengths: Array, matrices: Array, tops: Array, weights: Array, chart: Array,
-    marginals: Array, pairs: Array, start: int, step: int,
-) -> None:  # fmt: skip
-    """Write the marginals of segments, times ``weights``; add expected transitions to the slots of the threads.
-
-    Arrays: those of `forward`, with transposed ``matrices``, ``weights (batch,)``, ``marginals (batch, n, k, c)``
-    and ``pairs (slots, g, steps, c, c)``.
-    """
-    batch, _, _, c = segments.shape
-    slot = start % pairs.shape[0]
-    for b in range(start, batch, step):
-        n = lengths[b]
-        group = b * matrices.shape[0] // batch
-        entered, ended, scales = pages(chart[b], n, c)
-        is_filled = chart[b, 0] == FILLED
-        _clear_padding(marginals[b], n if is_filled else 0)
-        if is_filled:
-            _backward_item(
-                segments[b],
-                matrices[group],
-                tops[group],
-                n,
-                weights[b],
-                entered,
-                ended,
-                scales,
-                marginals[b],
-                pairs[slot, group],
-            )
