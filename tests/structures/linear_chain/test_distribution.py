@@ -55,31 +55,6 @@ def test_transition_marginals_agree_with_enumeration_under_constraints():
     assert (chain.transition_marginals[:, :, 0, 1] == 0).all()
 
 
-def test_transition_marginals_sum_to_the_tag_marginals(scores):
-    chain = LinearChain(*scores, LENGTHS)
-    inner = (torch.arange(3) + 1 < LENGTHS[:, None])[..., None]
-    left, right = chain.marginals[:, :-1] * inner, chain.marginals[:, 1:] * inner
-    assert torch.allclose(chain.transition_marginals.sum(-1), left, atol=1e-12)
-    assert torch.allclose(chain.transition_marginals.sum(-2), right, atol=1e-12)
-
-
-def test_gradient_of_log_partition_in_the_transition_is_its_expected_count(scores):
-    unary, transition = (score.requires_grad_() for score in scores)
-    chain = LinearChain(unary, transition, LENGTHS)
-    (gradient,) = grad(chain.log_partition.sum(), transition)
-    counts = chain.transition_marginals
-    expected = {2: counts.sum((0, 1)), 3: counts.sum(1), 4: counts}[transition.dim()]
-    assert torch.allclose(gradient, expected, atol=1e-12)
-
-
-def test_gradient_of_max_score_in_the_transition_counts_the_steps_of_the_mode(scores):
-    unary, transition = (score.requires_grad_() for score in scores)
-    chain = LinearChain(unary, transition, LENGTHS)
-    (gradient,) = grad(chain.max_score.sum(), transition)
-    (expected,) = grad(chain.score(chain.mode).sum(), transition)
-    assert torch.equal(gradient, expected)
-
-
 def test_transition_marginals_are_differentiable(scores):
     unary, transition = (score.requires_grad_() for score in scores)
 
@@ -90,28 +65,6 @@ def test_transition_marginals_are_differentiable(scores):
     assert gradgradcheck(pairs, (unary, transition), fast_mode=True)
 
 
-def test_one_matrix_is_the_same_for_every_item_and_every_step():
-    unary, matrix = normal(2, 3, 4, 5), normal(5, 5, seed=1)
-    shared = LinearChain(unary, matrix)
-    for other in (matrix.expand(2, 3, 5, 5), matrix.expand(2, 3, 3, 5, 5)):
-        chain = LinearChain(unary, other)
-        assert torch.allclose(chain.log_partition, shared.log_partition)
-        assert torch.allclose(chain.transition_marginals, shared.transition_marginals)
-        assert torch.equal(chain.mode, shared.mode)
-
-
-def test_lengths_are_slices():
-    unary, transition = normal(3, 6, 4), normal(3, 5, 4, 4, seed=1)
-    lengths = torch.tensor([2, 6, 3])
-    chain = LinearChain(unary, transition, lengths)
-    for i, length in enumerate(lengths.tolist()):
-        alone = LinearChain(unary[i, :length], transition[i, : length - 1])
-        assert torch.allclose(chain.log_partition[i], alone.log_partition)
-        assert torch.allclose(chain.marginals[i, :length], alone.marginals)
-        assert torch.equal(chain.mode[i, :length], alone.mode)
-        assert (chain.mode[i, length:] == -1).all()
-
-
 def test_no_positions_at_all():
     chain = LinearChain(torch.zeros(2, 0, 3), torch.zeros(3, 3))
     assert chain.log_partition.tolist() == [0, 0]
@@ -119,33 +72,6 @@ def test_no_positions_at_all():
     assert chain.mode.shape == (2, 0)
     assert chain.sample((4,)).shape == (4, 2, 0)
     assert chain.entropy().tolist() == [0, 0]
-
-
-def test_count_of_tag_sequences():
-    transition = torch.zeros(4, 4)
-    chain = LinearChain(torch.randn(3, 7, 4), transition, torch.tensor([7, 0, 2]))
-    assert torch.allclose(chain.log_count, torch.tensor([7.0, 0.0, 2.0]) * math.log(4))
-    transition[0, 1:] = -math.inf
-    assert LinearChain(torch.zeros(2, 4), transition).log_count.item() == pytest.approx(math.log(13))
-
-
-def test_permuting_the_labels_permutes_the_answer():
-    unary, transition = normal(3, 5, 4), normal(4, 4, seed=1)
-    order = torch.tensor([2, 0, 3, 1])
-    chain = LinearChain(unary, transition)
-    permuted = LinearChain(unary[..., order], transition[order][:, order])
-    assert torch.allclose(permuted.log_partition, chain.log_partition)
-    assert torch.allclose(permuted.marginals, chain.marginals[..., order])
-    assert torch.equal(order[permuted.mode], chain.mode)
-
-
-def test_reversing_the_sequence_reverses_the_answer():
-    unary, transition = normal(3, 5, 4), normal(3, 4, 4, 4, seed=1)
-    chain = LinearChain(unary, transition)
-    reverse = LinearChain(unary.flip(1), transition.flip(1).mT)
-    assert torch.allclose(reverse.log_partition, chain.log_partition)
-    assert torch.allclose(reverse.marginals, chain.marginals.flip(1))
-    assert torch.equal(reverse.mode, chain.mode.flip(1))
 
 
 def test_independent_positions_have_softmax_marginals():
@@ -193,20 +119,6 @@ def test_a_path_that_only_the_end_permits():
     assert chain.marginals[0, :, 1].tolist() == pytest.approx([1] * 6, abs=1e-15)
     assert chain.mode.tolist() == [[1] * 6]
     assert chain.sample((3,)).tolist() == [[[1] * 6]] * 3
-
-
-def test_per_step_transitions_beyond_the_length_are_never_read():
-    unary, transition = normal(2, 4, 3), normal(2, 3, 3, 3, seed=1)
-    lengths = torch.tensor([1, 3])
-    dirty = transition.clone()
-    dirty[0], dirty[1, 2:] = math.nan, math.nan
-    dirty.requires_grad_()
-    clean, chain = LinearChain(unary, transition, lengths), LinearChain(unary, dirty, lengths)
-    assert torch.equal(clean.marginals, chain.marginals)
-    (gradient,) = grad(chain.log_partition.sum() + chain.entropy().sum(), dirty)
-    assert (gradient[0] == 0).all()
-    assert (gradient[1, 2:] == 0).all()
-    assert gradient.isfinite().all()
 
 
 def test_long_samples_follow_the_marginals():
