@@ -38,17 +38,6 @@ def test_items_of_all_lengths_are_those_of_enumeration():
     assert (transducer.marginals[4] == 0).all()
 
 
-def test_each_frame_is_left_once_and_each_label_emitted_once():
-    moves = normal(2, 7, 5, 2)
-    marginals = Transducer(moves, [7, 5], [4, 2]).marginals
-    assert torch.allclose(marginals[0, :, :, 0].sum(-1), torch.ones(7).double())
-    assert torch.allclose(marginals[0, :, :4, 1].sum(-2), torch.ones(4).double())
-    assert torch.allclose(marginals[1, :5, :, 0].sum(-1), torch.ones(5).double())
-    assert torch.allclose(marginals[1, :, :2, 1].sum(-2), torch.ones(2).double())
-    assert (marginals[1, 5:] == 0).all()
-    assert (marginals[1, :, 2:, 1] == 0).all()
-
-
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 def test_the_label_behind_the_last_one_is_not_read(on, backend):
     on(backend)
@@ -100,20 +89,6 @@ def test_all_targets_together_have_less_than_probability_one():
         for m in range(3)
     ]
     assert torch.isclose(1 - sum(said), logits[0, :, 1].sum().exp())
-
-
-def test_a_required_label_narrows_the_alignment():
-    transducer = Transducer(normal(4, 3, 2))
-    required = torch.zeros(4, 3, 2, dtype=torch.bool)
-    required[2, 1, 1] = True
-    given = transducer.condition(required=required)
-    support = transducer.enumerate_support()
-    agreeing = support[support[:, 2, 1] == 1]
-    assert math.isclose(given.log_count.exp(), len(agreeing), rel_tol=1e-12)
-    assert torch.isclose(given.log_partition, transducer.score(agreeing).logsumexp(0))
-    assert torch.isclose(
-        given.log_partition - transducer.log_partition, transducer.marginals[2, 1, 1].log()
-    )
 
 
 @pytest.mark.parametrize(
