@@ -117,18 +117,6 @@ def test_derivatives_of_both_orders(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_gives_what_its_sentences_give(kind):
-    words, lengths = sentences(4, 6)
-    initial, *rest = scores(kind)
-    evidence, last = log_evidence(words, lengths, *split(kind, [initial, *rest]))
-    for item, length in enumerate(lengths.tolist()):
-        alone = words[item : item + 1, :length], lengths[item : item + 1]
-        found = log_evidence(*alone, *split(kind, [initial[item : item + 1], *rest]))
-        assert torch.allclose(found[0], evidence[item], rtol=1e-12)
-        assert torch.allclose(found[1], last[item], rtol=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_many_chunks_are_one(kind, monkeypatch):
     """The backward pass computes any number of times at once."""
     words, lengths = sentences()
