@@ -1,4 +1,4 @@
-"""Every operator of every structure: without a batch, with an empty one, in half types, under torch.func."""
+"""Every operator of every structure: without a batch, with an empty one, under torch.func."""
 
 import pytest
 import torch
@@ -63,19 +63,6 @@ def test_an_empty_batch(subject):
             assert all(gradient is None or (gradient == 0).all() for gradient in gradients)
     for surrogate in ("straight-through", "perceptron"):
         assert subject.case((0,)).distribution().mode_parts(surrogate).numel() == 0
-
-
-@of_every_structure
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_types(subject, dtype):
-    case = subject.case((2,), lengths=[subject.size, subject.shortest]).map(lambda score: score.to(dtype))
-    for operator in ("log_partition", "marginals", "mode", "sample", "entropy", "max_score"):
-        value = answer(case.distribution(), operator)
-        if value is not None and value.is_floating_point():  # no event
-            assert value.dtype == torch.float32
-            assert value.isfinite().all()
-            wide = answer(case.map(torch.Tensor.float).distribution(), operator)
-            assert torch.allclose(value, wide, rtol=1e-3, atol=1e-3)
 
 
 @of_every_structure

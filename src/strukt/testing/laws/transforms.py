@@ -127,7 +127,10 @@ def compiled_equals_eager(subject: Subject) -> None:
 
 @law()
 def half_types_are_computed_in_float32(subject: Subject) -> None:
-    """Compare half types with float32 on equal scores: results are in float32, gradients in the half type."""
+    """Compare half types with float32 on equal scores: results are in float32, gradients in the half type.
+
+    The best structure and samples after the same seed must be equal.
+    """
     for dtype in (torch.float16, torch.bfloat16):
         half = subject.case().map(methodcaller("to", dtype)).leaves()
         full = half.map(Tensor.float)
@@ -154,6 +157,16 @@ def half_types_are_computed_in_float32(subject: Subject) -> None:
                     half,
                     f"{operator.name}: gradients in {dtype}",
                 )
+        for name in {"mode", "sample"} - subject.lacks:
+            event, expected = (_event(case, name) for case in (half, full))
+            demand(torch.equal(event, expected), half, f"{name} of {dtype} scores is that in float32")
+
+
+def _event(case: Case, name: str) -> Tensor:
+    """Return the best structure, or a sample after a fixed seed."""
+    torch.manual_seed(0)
+    distribution = case.distribution()
+    return distribution.mode if name == "mode" else distribution.sample()
 
 
 def _without_items(case: Case) -> list[Tensor]:
