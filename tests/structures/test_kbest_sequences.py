@@ -139,15 +139,6 @@ def test_more_than_there_are(on, poisoned_memory, kind, change):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_is_the_best(on, kind):
-    distribution = kind(33, unchanged)
-    events, scores = kbest(on, "cpu", distribution, 3)
-    best, score = distribution.oracles.best(*distribution._arguments())
-    assert torch.equal(events[:, 0], best)
-    assert torch.allclose(scores[:, 0], score)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_threads_do_not_change_the_k_best(on, four_threads, kind):
     """Eighty copies of a batch are enough work for a pool."""
     distribution = kind(33, unchanged).expand((80, BATCH))
@@ -156,17 +147,3 @@ def test_threads_do_not_change_the_k_best(on, four_threads, kind):
     again, same = kbest(on, "cpu", distribution, 5)
     assert torch.equal(events, again)
     assert torch.equal(scores, same)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_seed_of_torch_decides_samples(on, kind):
-    on("cpu")
-    distribution = kind(33, unchanged)
-    arguments = (*distribution._arguments(), 20)
-    torch.manual_seed(3)
-    first, _ = distribution.oracles.sample(*arguments)
-    second, _ = distribution.oracles.sample(*arguments)
-    torch.manual_seed(3)
-    again, _ = distribution.oracles.sample(*arguments)
-    assert torch.equal(first, again)
-    assert not torch.equal(first, second)

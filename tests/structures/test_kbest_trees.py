@@ -118,21 +118,6 @@ def test_threads_do_not_change_the_k_best(on, four_threads, kind):
         assert torch.equal(several, one)
 
 
-def test_all_of_them(on):
-    """Catalan's number of trees times labels for each span, in order."""
-    on("cpu")
-    scores, _ = SpanTree(normal(4, 4, 2)).topk(100)
-    assert scores.isfinite().sum() == 2 * 2**5
-    assert (scores[:63] >= scores[1:64]).all()
-
-
-def test_every_way_to_choose(on):
-    on("cpu")
-    scores, events = KSubset(normal(5), 2).topk(12)
-    assert scores.isfinite().sum() == 10
-    assert (events[:10].sum(-1) == 2).all()
-
-
 def test_a_search_takes_over_the_choices_of_the_parent():
     search = make_search(3, 2)
     for choice, score in enumerate([1.0, 3.0, 2.0]):

@@ -1,4 +1,4 @@
-"""Trees with labels: how shapes are read, what they have in common with trees without, the k best, columns."""
+"""Trees with labels: how shapes are read, what they have in common with trees without, samples, training."""
 
 import warnings
 
@@ -112,23 +112,7 @@ def test_scores_of_any_size(kind, magnitude):
     torch.testing.assert_close(single.entropy(), double.entropy().float(), atol=1e-4, rtol=1e-4)
 
 
-# The k best, samples, masks.
-
-
-@KINDS
-def test_the_k_best_are_those_of_all(kind):
-    arcs, lengths = normal(3, 4, 5, 3), torch.tensor([4, 2, 1])
-    trees = kind(arcs, lengths)
-    scores, events = trees.topk(60)
-    for item in range(3):
-        n = int(lengths[item])
-        alone = kind(arcs[item, :n, : n + 1], labelled=True)
-        every = alone.enumerate_support()
-        best = alone.score(every).sort(descending=True).values[:60]
-        torch.testing.assert_close(scores[item, : len(best)], best)
-        assert (scores[item, len(best) :] == -torch.inf).all()
-        assert len(events[item, : len(best)].unique(dim=0)) == len(best)
-        assert (events[item, len(best) :] == -1).all()
+# Samples and training.
 
 
 def test_many_samples_of_many_labels_agree_with_the_marginals():
@@ -136,23 +120,6 @@ def test_many_samples_of_many_labels_agree_with_the_marginals():
     trees = NonProjectiveTree(normal(6, 7, 20))
     found = trees.to_parts(trees.sample((20_000,))).mean(0)
     assert (found - trees.marginals).abs().max() < 0.02
-
-
-@KINDS
-def test_a_head_or_a_label_alone_may_be_known(kind):
-    trees = kind(normal(4, 5, 3))
-    event = trees.mode
-    known = torch.zeros(4, 2, dtype=torch.bool)
-    known[1, 0], known[2, 1] = True, True
-    marginals = trees.marginals
-    heads_known, labels_known = known.clone(), known.clone()
-    heads_known[2], labels_known[1] = False, False
-    torch.testing.assert_close(
-        trees.partial_log_prob(event, heads_known).exp(), marginals[1, event[1, 0]].sum()
-    )
-    torch.testing.assert_close(
-        trees.partial_log_prob(event, labels_known).exp(), marginals[2, :, event[2, 1]].sum()
-    )
 
 
 @KINDS

@@ -6,7 +6,7 @@ from torch.autograd import grad
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from strukt import CTC, HMM, InfeasibleError, LinearChain, NonProjectiveTree, SpanTree
+from strukt import InfeasibleError, LinearChain, SpanTree
 from strukt.testing.subjects import STRUCTURES
 
 EVERY = [subject for subject in STRUCTURES if not {"log_prob", "sample"} & subject.lacks]
@@ -62,34 +62,6 @@ def test_scores_without_a_gradient_get_none():
     assert transition.grad.shape == (3, 3)
 
 
-def test_forbidden_events_have_no_gradient_and_spare_their_neighbours():
-    unary = torch.randn(2, 3, 2, dtype=torch.float64)
-    unary[0, 1, 1] = -torch.inf
-    unary.requires_grad_()
-    values = LinearChain(unary, torch.zeros(2, 2, dtype=torch.float64)).log_prob(
-        torch.ones(2, 3, dtype=torch.long)
-    )
-    assert values[0] == -torch.inf
-    (gradient,) = grad(values[1], unary)
-    assert (gradient[0] == 0).all()
-    assert gradient[1].abs().sum() > 0
-    (gradient,) = grad(LinearChain(unary, torch.zeros(2, 2)).log_prob(torch.ones(2, 3).long()).sum(), unary)
-    assert (gradient[0] == 0).all()
-
-
-def test_padding_is_neither_read_nor_given_a_gradient():
-    arcs = torch.randn(2, 4, 5)
-    arcs[1, 2:] = torch.nan
-    arcs[1, :, 3:] = torch.nan
-    arcs.requires_grad_()
-    trees = NonProjectiveTree(arcs, torch.tensor([4, 2]))
-    values = trees.log_prob(torch.tensor([[0, 1, 2, 3], [2, 0, -1, -1]]))
-    (gradient,) = grad(values.sum(), arcs)
-    assert values.isfinite().all()
-    assert (gradient[1, 2:] == 0).all()
-    assert gradient.isfinite().all()
-
-
 def test_the_gradient_can_be_mapped_and_differentiated_again():
     spans = torch.randn(2, 4, 4, 2, dtype=torch.float64, requires_grad=True)
     event = SpanTree(spans.detach()).mode
@@ -133,15 +105,6 @@ def test_a_matrix_that_all_share_is_not_repeated_for_each_step():
     assert sizes.largest < 10 * (
         unary.nbytes + transition.nbytes
     )  # a matrix for each step takes 120 times that
-
-
-def test_targets_of_ctc_and_words_of_an_hmm_are_as_before():
-    logits = torch.randn(2, 6, 4, requires_grad=True)
-    labels = CTC(logits, torch.tensor([[1, 2], [3, 3]]))
-    assert labels.log_prob(labels.mode).shape == (2,)
-    assert (
-        HMM(torch.zeros(2), torch.zeros(2, 2), torch.zeros(2, 3)).log_prob(torch.tensor([0, 1])).shape == ()
-    )
 
 
 def test_a_mode_of_what_is_infeasible_still_raises():

@@ -30,23 +30,6 @@ def test_it_is_a_pair_with_names():
     assert len(best) == 2
 
 
-@pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 3), (3, 3)])
-def test_probabilities_in_every_batch_shape(batch):
-    distribution = chain(*batch)
-    best = distribution.topk(3)
-    expected = distribution.log_prob(best.events.movedim(len(batch), 0)).movedim(0, -1)
-    torch.testing.assert_close(best.log_probs, expected)
-    torch.testing.assert_close(best.probs, expected.exp())
-    assert best.probs.shape == (*batch, 3)
-
-
-def test_all_structures_together_have_probability_1_and_others_0():
-    best = chain(2).topk(3**4 + 5)
-    torch.testing.assert_close(best.probs.sum(-1), torch.ones(2, dtype=torch.float64))
-    assert (best.probs[:, -5:] == 0).all()
-    assert (best.events[:, -5:] == -1).all()
-
-
 def test_an_item_without_structures_has_probability_0_and_no_gradient():
     unary = torch.zeros(2, 3, 2)
     unary[1, 0] = -torch.inf
