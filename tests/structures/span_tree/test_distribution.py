@@ -46,15 +46,6 @@ def test_the_number_of_trees_is_a_catalan_number(n):
     assert torch.allclose(labelled.log_count, expected)
 
 
-def test_marginals_are_those_of_every_tree_once():
-    """2 n - 1 spans in each tree, the whole sentence and each word among them."""
-    spans = torch.randn(7, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    marginals = SpanTree(spans).marginals
-    assert torch.allclose(marginals.sum(), torch.tensor(11.0, dtype=torch.float64))
-    assert torch.allclose(marginals[0, 6], torch.ones((), dtype=torch.float64))
-    assert torch.allclose(marginals.diagonal(1), torch.ones(6, dtype=torch.float64))
-
-
 def test_what_is_not_a_span_is_ignored():
     spans = torch.randn(5, 5, generator=torch.Generator().manual_seed(0))
     other = spans + torch.ones(5, 5).tril() * 1000
@@ -62,31 +53,10 @@ def test_what_is_not_a_span_is_ignored():
     assert torch.equal(SpanTree(spans).mode, SpanTree(other).mode)
 
 
-def test_a_required_span_forbids_those_that_cross_it():
-    required = torch.zeros(5, 5, dtype=torch.bool)
-    required[1, 3] = True
-    trees = SpanTree(torch.zeros(5, 5)).condition(required=required)
-    assert trees.marginals[1, 3] == 1
-    assert trees.marginals[0, 2] == trees.marginals[2, 4] == 0
-    assert trees.log_count.exp().round() == 2
-
-
 def test_crossing_requirements_leave_no_tree():
     required = torch.zeros(5, 5, dtype=torch.bool)
     required[0, 2] = required[1, 3] = True
     assert SpanTree(torch.zeros(5, 5)).condition(required=required).log_partition == -torch.inf
-
-
-def test_an_absent_span_is_an_observation_too():
-    """Two of the five trees over four words have the span of the first two."""
-    event = torch.full((5, 5), -1)
-    known = torch.zeros(5, 5, dtype=torch.bool)
-    known[0, 2] = True
-    without = SpanTree(torch.zeros(5, 5)).partial_log_prob(event, known).exp()
-    event[0, 2] = 0
-    with_it = SpanTree(torch.zeros(5, 5)).partial_log_prob(event, known).exp()
-    assert torch.allclose(with_it, torch.tensor(0.4))
-    assert torch.allclose(without + with_it, torch.tensor(1.0))
 
 
 EMPTY = {
