@@ -1,7 +1,5 @@
 """Trees with codes of bits: equal to trees labelled with all codes, and cheap where codes could not be listed."""
 
-import math
-
 import pytest
 import torch
 from torch.distributions import kl_divergence
@@ -55,13 +53,6 @@ def test_bit_marginals_are_sums_over_codes(pair):
     assert torch.equal(bits.marginals, bits.bit_marginals[..., 1])
 
 
-def test_bit_marginals_are_the_gradient_of_the_log_partition():
-    positive, negative = normal(5, 5, 3).requires_grad_(), normal(5, 5, 3, seed=1).requires_grad_()
-    trees = BitSpanTree(positive, negative=negative)
-    gradients = torch.autograd.grad(trees.log_partition, (negative, positive))
-    assert torch.allclose(trees.bit_marginals, torch.stack(gradients, -1))
-
-
 @pytest.mark.parametrize("member", ["log_partition", "bit_marginals", "entropy"])
 def test_derivatives_in_several_bits(member):
     def value(positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
@@ -91,17 +82,6 @@ def test_cross_entropy_of_trees_that_lack_a_bit_is_infinite():
         assert trees.cross_entropy(others) == torch.inf
 
 
-def test_scores_of_the_value_minus_one_count():
-    """Only differences of the two scores of a bit matter for the distribution."""
-    positive, negative = normal(6, 6, 3), normal(6, 6, 3, seed=1)
-    both, one = BitSpanTree(positive, negative=negative), BitSpanTree(positive - negative)
-    tree = SpanTree(negative.sum(-1), labelled=False)
-    assert not torch.allclose(both.log_partition, one.log_partition)
-    spans = torch.nn.functional.softplus(positive - negative).sum(-1) + negative.sum(-1)
-    assert torch.allclose(both.log_partition, SpanTree(spans, labelled=False).log_partition)
-    assert tree.log_partition < both.log_partition
-
-
 def test_a_word_with_forty_bits():
     """2^40 codes of one span, none of which is listed."""
     bits = normal(2, 2, 40)
@@ -112,13 +92,6 @@ def test_a_word_with_forty_bits():
     assert (scores.diff() <= 0).all()
     assert len(set(events[:, 0, 1].tolist())) == 50
     assert torch.allclose(scores, word.score(events))
-
-
-def test_the_number_of_trees_with_codes():
-    count = BitSpanTree(torch.zeros(11, 11, 12, dtype=torch.float64)).log_count
-    catalan = math.comb(18, 9) // 10
-    expected = torch.tensor(math.log(catalan) + 19 * 12 * math.log(2), dtype=torch.float64)
-    assert torch.allclose(count, expected, rtol=1e-12)
 
 
 def test_equal_values_of_a_bit_become_minus_one():
