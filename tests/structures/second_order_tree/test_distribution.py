@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt import ProjectiveTree, SecondOrderTree
+from strukt import SecondOrderTree
 from strukt.kernels import dispatch
 
 
@@ -11,17 +11,6 @@ def drawn(batch, n, dtype=torch.float64, scale=1.0):
     generator = torch.Generator().manual_seed(n)
     arcs = scale * torch.randn(batch, n, n + 1, generator=generator, dtype=dtype)
     return arcs, scale * torch.randn(batch, n, n, n + 1, generator=generator, dtype=dtype)
-
-
-@pytest.mark.parametrize("single_root", [True, False])
-def test_without_scores_of_siblings_they_are_projective_trees(single_root):
-    arcs, _ = drawn(3, 6)
-    first = ProjectiveTree(arcs, [6, 4, 0], single_root=single_root)
-    second = SecondOrderTree(arcs, torch.zeros(6, 6, 7).double(), [6, 4, 0], single_root=single_root)
-    assert torch.allclose(first.log_partition, second.log_partition, rtol=1e-12)
-    assert torch.allclose(first.marginals, second.marginals, atol=1e-12)
-    assert torch.allclose(first.entropy(), second.entropy(), rtol=1e-10)
-    assert torch.equal(first.mode, second.mode)
 
 
 def test_marginals_of_siblings_are_the_gradient():
