@@ -142,21 +142,6 @@ def test_a_batch_is_its_items(single_root):
         assert tree.cross_entropy(other)[i] == alone.cross_entropy(other_alone)
 
 
-@pytest.mark.slow
-@ROOTS
-def test_derivatives_of_entropies(single_root):
-    arcs, others = ((2 * normal(2, 3, 4, seed=seed)).requires_grad_() for seed in (0, 1))
-
-    def answers(arcs: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
-        tree, other = (
-            NonProjectiveTree(each, single_root=single_root, labelled=False) for each in (arcs, others)
-        )
-        return tree.entropy(), tree.cross_entropy(other)
-
-    assert torch.autograd.gradcheck(answers, (arcs, others))
-    assert torch.autograd.gradgradcheck(answers, (arcs, others))
-
-
 @ROOTS
 def test_what_the_other_forbids_is_infinite_however_improbable(single_root):
     arcs, others = normal(1, 3, 4), normal(1, 3, 4)

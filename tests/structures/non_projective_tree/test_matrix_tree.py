@@ -60,19 +60,6 @@ def test_strongly_coupled_cycles(coupling, single_root):
 
 
 @ROOTS
-@pytest.mark.parametrize("scale", [50, 200])
-def test_small_trees_at_large_scale_in_float32(scale, single_root):
-    arcs = (scale * normal(5, 4, 5)).float()
-    tree = NonProjectiveTree(arcs, single_root=single_root)
-    tables = [brute_force.non_projective_tree(4, item, single_root) for item in arcs]
-    for name, tolerance in (("log_partition", 1e-2), ("marginals", 1e-4)):
-        expected = torch.stack([getattr(table, name) for table in tables]).float()
-        assert torch.allclose(getattr(tree, name), expected, rtol=1e-5, atol=tolerance)
-    entropies = torch.stack([table.entropy() for table in tables])
-    assert torch.allclose(tree.entropy().double(), entropies, atol=1e-3)
-
-
-@ROOTS
 @pytest.mark.parametrize("offset", [-1000.0, 1000.0])
 def test_a_common_offset_changes_nothing(offset, single_root):
     arcs = normal(6, 7)
