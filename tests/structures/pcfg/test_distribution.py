@@ -1,4 +1,4 @@
-"""Grammars: known probabilities, counts by formula, what they have in common with other structures, the edges."""
+"""Grammars: known probabilities, counts by formula, expected rules, the edges."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from strukt.distributions import PCFG, LinearChain, SpanTree
+from strukt.distributions import PCFG, SpanTree
 from strukt.errors import InfeasibleError
 
 
@@ -98,39 +98,6 @@ def test_probabilities_of_all_sentences_of_two_words_sum_to_one():
     assert trees.log_partition.logsumexp(0).item() == pytest.approx(0, abs=1e-12)
 
 
-def test_scores_of_spans_alone_are_a_span_tree():
-    """With one label and no preference for rules."""
-    spans = normal(3, 7, 7, 2)
-    merged = spans[..., 0].clone()
-    merged.diagonal(1, 1, 2)[:] = spans[..., 1].diagonal(1, 1, 2)
-    lengths = torch.tensor([6, 4, 2])
-    zero = torch.zeros((), dtype=torch.float64)
-    trees = PCFG(zero.expand(1), zero.expand(1, 2, 2), zero.expand(3, 6, 1), lengths, spans)
-    other = SpanTree(merged, lengths)
-    assert torch.allclose(trees.log_partition, other.log_partition)
-    assert torch.allclose(trees.entropy(), other.entropy())
-    assert torch.allclose(trees.marginals.sum(-1), other.marginals)
-    assert torch.equal(trees.mode >= 0, other.mode >= 0)
-
-
-def test_a_grammar_that_branches_to_the_right_is_a_chain():
-    """Nonterminal A leaves preterminal A on its left and the next tag on its right."""
-    n, z = 6, 3
-    initial, transition, emission = normal(z), normal(z, z, seed=1), normal(2, n, z, seed=2)
-    rules = torch.full((z, 2 * z, 2 * z), -torch.inf, dtype=torch.float64)
-    tags = torch.arange(z)
-    rules[tags, z + tags, :z] = transition
-    rules[tags, z + tags, z:] = transition
-    lengths = torch.tensor([n, 4])
-    trees = PCFG(initial, rules, emission, lengths)
-    chain = LinearChain(emission + torch.eye(n, 1, dtype=torch.float64) * initial, transition, lengths)
-    assert torch.allclose(trees.log_partition, chain.log_partition)
-    assert torch.allclose(trees.marginals.diagonal(1, 1, 2).mT[..., z:], chain.marginals)
-    words = trees.mode.diagonal(1, 1, 2)
-    assert torch.equal(torch.where(words < 0, words, words - z), chain.mode)
-    assert torch.allclose(trees.log_count, torch.tensor([n, 4]).double() * math.log(z))
-
-
 def test_one_word_has_no_tree():
     root, rules, emission = (score.requires_grad_() for score in grammar(3, n=4))
     trees = PCFG(root, rules, emission, torch.tensor([4, 1, 3]))
@@ -151,15 +118,6 @@ def test_one_word_has_no_tree():
     word[1, 0, 1] = 2
     assert not trees.is_structure(word)[1]
     assert len(PCFG(*grammar(n=1)).enumerate_support()) == 0
-
-
-def test_two_words_have_the_trees_of_the_rules_with_two_words():
-    root, rules, emission = grammar(n=2)
-    expected = root[:, None, None] + rules[:, 2:, 2:] + emission[0][:, None] + emission[1]
-    trees = PCFG(root, rules, emission)
-    assert torch.allclose(trees.log_partition, expected.logsumexp((0, 1, 2)))
-    assert torch.allclose(trees.max_score, expected.max())
-    assert len(trees.enumerate_support()) == expected.numel()
 
 
 def test_labels_lie_in_their_ranges():
@@ -203,23 +161,6 @@ def test_marginals_of_rules_are_differentiable():
     assert torch.autograd.gradcheck(expected, rules.requires_grad_(), fast_mode=True)
 
 
-def test_a_shared_grammar_is_the_same_grammar_for_each_item():
-    root, rules, emission = grammar(2, 3)
-    shared = PCFG(root, rules, emission)
-    each = PCFG(root.expand(2, 3, -1), rules.expand(2, 3, -1, -1, -1), emission)
-    for member in (
-        "log_partition",
-        "marginals",
-        "max_score",
-        "rule_marginals",
-        "root_marginals",
-        "log_count",
-    ):
-        assert torch.allclose(getattr(shared, member), getattr(each, member)), member
-    assert torch.allclose(shared.entropy(), each.entropy())
-    assert torch.allclose(shared.cross_entropy(each), each.cross_entropy(shared))
-
-
 def test_many_grammars_may_have_one_sentence():
     root, rules, emission = normal(3, 2), normal(3, 2, 5, 5, seed=1), normal(4, 3, seed=2)
     trees = PCFG(root, rules, emission)
@@ -240,33 +181,11 @@ def test_expanding_copies_no_rules():
     }
 
 
-def test_a_required_label_is_bayes_rule():
-    trees = PCFG(*grammar())
-    required = torch.zeros(6, 6, 5, dtype=torch.bool)
-    required[1, 3, 1] = True
-    given = trees.condition(required=required)
-    assert torch.allclose(given.log_partition - trees.log_partition, trees.marginals[1, 3, 1].log())
-    assert given.marginals[1, 3, 1].item() == pytest.approx(1)
-    assert given.marginals[0, 2].sum() == given.marginals[1, 3, 0] == 0
-    assert torch.allclose(
-        trees.condition(forbidden=required).log_partition.exp() + given.log_partition.exp(),
-        trees.log_partition.exp(),
-    )
-
-
 @pytest.mark.parametrize("place", [(1, 2, 0), (1, 3, 4)])
 def test_a_label_where_none_of_its_kind_can_be_leaves_no_tree(place):
     required = torch.zeros(6, 6, 5, dtype=torch.bool)
     required[place] = True
     assert PCFG(*grammar()).condition(required=required).log_partition == -torch.inf
-
-
-def test_an_unlabelled_bracketing_is_observed_by_forbidding_what_crosses_it():
-    trees = PCFG(*grammar())
-    crossing = torch.zeros(6, 6, 5, dtype=torch.bool)
-    crossing[0, 2] = crossing[2, 4] = crossing[2, 5] = True  # what crosses (1, 3)
-    inside = trees.condition(forbidden=crossing).log_partition - trees.log_partition
-    assert torch.allclose(inside.exp(), trees.marginals[1, 3].sum())
 
 
 def test_scores_that_are_no_probabilities_only_shift():
