@@ -38,21 +38,6 @@ def test_excluded_neighbours_on_a_line_leave_fibonacci_numbers(n, count):
     assert (both[pairs(n, -math.inf) == -math.inf] == 0).all()
 
 
-@pytest.mark.parametrize(("n", "count"), [(3, 4), (4, 7), (5, 11), (6, 18), (12, 322)])
-def test_excluded_neighbours_on_a_ring_leave_lucas_numbers(n, count):
-    assert BinaryCRF(zeros(n), pairs(n, -math.inf, ring=True)).log_count.exp().item() == pytest.approx(count)
-
-
-@pytest.mark.parametrize("coupling", [-2.0, 0.0, 0.7, 3.0])
-def test_a_ring_has_the_partition_function_of_its_transfer_matrix(coupling):
-    """Kramers and Wannier (1941): the trace of a power."""
-    n, field = 11, 0.3
-    transfer = torch.tensor([[1.0, 1.0], [math.exp(field), math.exp(field + coupling)]], dtype=torch.float64)
-    expected = torch.linalg.matrix_power(transfer, n).trace().log()
-    crf = BinaryCRF(zeros(n) + field, pairs(n, coupling, ring=True))
-    assert torch.allclose(crf.log_partition, expected)
-
-
 def test_a_line_is_a_linear_chain():
     n, couplings = 12, normal(11)
     pairwise = torch.diag(couplings, 1) + torch.diag(couplings, -1)
@@ -91,15 +76,6 @@ def test_pairwise_marginals_of_shared_pairs_and_lengths():
         alone = BinaryCRF(unary[index][:n], shared[:n, :n]).pairwise_marginals
         assert torch.allclose(together[index][:n, :n], alone)
         assert (together[index][n:] == 0).all()
-
-
-def test_the_covariance_is_the_hessian():
-    unary, given = normal(4).requires_grad_(), normal(4, 4, seed=1)
-    crf = BinaryCRF(unary, given + given.mT)
-    hessian = torch.autograd.functional.hessian(
-        lambda leaf: BinaryCRF(leaf, given + given.mT).log_partition, unary
-    )
-    assert torch.allclose(crf.pairwise_marginals - torch.outer(crf.marginals, crf.marginals), hessian)
 
 
 def test_only_the_mean_of_both_entries_counts_and_no_diagonal():
