@@ -12,7 +12,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from strukt import KSubset
 from strukt.kernels import capped_simplex
 from strukt.kernels.dispatch import using
-from strukt.mappings import budget, ksubset, sparsemax
+from strukt.mappings import budget, ksubset
 
 
 def onto(k: float, at_most: bool):
@@ -39,11 +39,6 @@ def test_subsets_are_optimal(k, scale):
         for p, bound in ((exactly, False), (at_most, True)):
             assert ((p >= 0) & (p <= 1)).all()
             assert never_better(p, row, lambda q: 0.5 * float(q @ q), onto(k, bound))
-
-
-def test_one_item_is_sparsemax():
-    x = normal(5, 9)
-    assert torch.allclose(ksubset(x, 1.0), sparsemax(x), atol=1e-14)
 
 
 def test_more_than_there_are_takes_all():
