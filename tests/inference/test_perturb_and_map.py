@@ -18,15 +18,6 @@ def test_perturbed_modes_of_one_word_are_exact_samples():
     assert torch.allclose(counts / 20000, chain.marginals[0].float(), atol=0.01)
 
 
-def test_relaxed_samples_lie_in_the_polytope():
-    chain = LinearChain(normal(3, 5, 4), normal(4, 4), torch.tensor([5, 2, 0]))
-    relaxed = chain.rsample_relaxed(0.7, (6,))
-    assert relaxed.shape == (6, 3, 5, 4)
-    totals = relaxed.sum(-1)
-    within = torch.arange(5) < chain.lengths.unsqueeze(-1)
-    assert torch.allclose(totals, within.double().expand_as(totals))
-
-
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

@@ -52,19 +52,6 @@ def test_surrogates_leave_forbidden_parts_alone():
         assert found[0, 0] > 0
 
 
-def test_implicit_gradients_move_scores_towards_what_is_wanted():
-    """Learn the scores of one tree from a loss on its parts."""
-    arcs = torch.zeros(6, 7, dtype=torch.float64, requires_grad=True)
-    wanted = torch.tensor([2, 0, 2, 3, 4, 2])
-    torch.manual_seed(0)
-    for _ in range(60):
-        trees = NonProjectiveTree(arcs)
-        loss = (trees.rsample_implicit(5.0, (4,)) - trees.to_parts(wanted)).square().sum()
-        (gradient,) = torch.autograd.grad(loss, arcs)
-        arcs = (arcs - 0.5 * gradient).detach().requires_grad_()
-    assert torch.equal(NonProjectiveTree(arcs).mode, wanted)
-
-
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt.distributions import BitSpanTree, LinearChain, SpanTree
+from strukt.distributions import BitSpanTree, LinearChain
 from strukt.errors import InfeasibleError
 
 
@@ -20,23 +20,6 @@ def test_distinct_samples_are_distinct_on_a_peaked_distribution():
     events = chain.sample_without_replacement(12)
     assert len(torch.unique(events, dim=0)) == 12
     assert (chain.score(events) > -torch.inf).all()
-
-
-def test_distinct_samples_of_all_trees():
-    trees = SpanTree(normal(2, 6, 6), torch.tensor([5, 4]), labelled=False)
-    events = trees.sample_without_replacement(20)
-    assert events.shape == (2, 20, 6, 6)
-    assert len(torch.unique(events[0, :14], dim=0)) == 14  # the Catalan number of 4
-    assert (events[0, 14:] == -1).all()
-    assert len(torch.unique(events[1, :5], dim=0)) == 5
-    assert (events[1, 5:] == -1).all()
-
-
-def test_shared_transitions_that_forbid():
-    transition = torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.0]], dtype=torch.float64)
-    events = LinearChain(normal(3, 4, 2), transition).sample_without_replacement(3)
-    assert (events[:, :2].sum(-1).sort(-1).values == torch.tensor([0, 4])).all()
-    assert (events[:, 2] == -1).all()
 
 
 def test_nothing_to_sample():
