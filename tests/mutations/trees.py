@@ -312,7 +312,7 @@ TREES = [
                 ],
                 "structures/pcfg/cpu_entropy": [
                     ("growth + ends", "growth"),
-                    ("table += rules_of(asked.moves.grammar, expected)", "pass"),
+                    ("table += rules_of(direction.moves.grammar, expected)", "pass"),
                     ("least[underflowed] = np.inf\n    return", "return"),
                 ],
                 "structures/pcfg/cpu_max_marginals": [

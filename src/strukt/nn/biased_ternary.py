@@ -68,5 +68,5 @@ class BiasedUV(Factored):
         of_heads, of_dependents = biased_attention.messages(
             *rows, self.bias(n) / weight, inside, scale=1 / weight, causal=causal, transposed=tells_heads
         )
-        told = projected_back(of_heads, self._left)
-        return told if of_dependents is None else told + projected_back(of_dependents, self._right)
+        messages = projected_back(of_heads, self._left)
+        return messages if of_dependents is None else messages + projected_back(of_dependents, self._right)

@@ -79,20 +79,20 @@ class MeanFieldIteration(nn.Module):
         rows = self.ternary.rows(old.labels.probabilities)
         pairs = self.ternary(rows)
         new = old._replace(heads=self._heads(old, pairs, places), features=self._choices(old))
-        told = new if self.updates.order == "asynchronous" else old
-        new = new._replace(dependency_labels=self._dependency_labels(told, pairs))
+        beliefs = new if self.updates.order == "asynchronous" else old
+        new = new._replace(dependency_labels=self._dependency_labels(beliefs, pairs))
         del pairs  # as large as n x n
-        told = self._dropped(new if self.updates.order == "asynchronous" else old)
-        message = scores + self._from_words(told, rows)
-        return new._replace(labels=self._labels(told, message, places), root=self._root(told))
+        beliefs = self._dropped(new if self.updates.order == "asynchronous" else old)
+        message = scores + self._from_words(beliefs, rows)
+        return new._replace(labels=self._labels(beliefs, message, places), root=self._root(beliefs))
 
     def _updated_labels(self, old: Beliefs, scores: Tensor, places: PossibleHeads) -> Beliefs:
         """Return the updated distributions like `_updated`, but without updating heads."""
         options = (self._head_weight, self.causal, self.tells_heads)
         message = self.ternary.messages(old.labels.probabilities, places.inside, *options)
-        told = old._replace(features=self._choices(old))
+        beliefs = old._replace(features=self._choices(old))
         message = scores + (2 * message if self.doubled else message)
-        return told._replace(labels=self._labels(told, message, places))
+        return beliefs._replace(labels=self._labels(beliefs, message, places))
 
     @property
     def _heads_unseen(self) -> bool:
@@ -128,22 +128,22 @@ class MeanFieldIteration(nn.Module):
         message = features(old.labels.probabilities)
         return self.updates.heads(old.features, message, weight, None)
 
-    def _dependency_labels(self, told: Beliefs, pairs: Tensor) -> Belief | None:
+    def _dependency_labels(self, beliefs: Beliefs, pairs: Tensor) -> Belief | None:
         """Return the labels of dependencies between words."""
-        if told.dependency_labels is None:
+        if beliefs.dependency_labels is None:
             return None
-        heads = told.heads.probabilities[..., : pairs.shape[-1]]
+        heads = beliefs.heads.probabilities[..., : pairs.shape[-1]]
         message = label_scores(pairs, heads, self.dependency_labels)
-        return self.updates.heads(told.dependency_labels, message, self._head_weight, None)
+        return self.updates.heads(beliefs.dependency_labels, message, self._head_weight, None)
 
-    def _dropped(self, told: Beliefs) -> Beliefs:
+    def _dropped(self, beliefs: Beliefs) -> Beliefs:
         """Apply dropout to heads and other choices, for messages only."""
         heads, features = (
             None if part is None else part._replace(probabilities=self.dropout(part.probabilities))
-            for part in (told.heads, told.features)
+            for part in (beliefs.heads, beliefs.features)
         )
         assert heads is not None
-        return told._replace(heads=heads, features=features)
+        return beliefs._replace(heads=heads, features=features)
 
     def _labels(self, old: Beliefs, message: Tensor, places: PossibleHeads) -> Belief:
         """Return the labels of words after the messages of other words, the root and global features."""
@@ -157,11 +157,11 @@ class MeanFieldIteration(nn.Module):
         labels = self.updates.labels(old.labels, message, self.dropout)
         return labels._replace(probabilities=labels.probabilities * places.inside.unsqueeze(-1))
 
-    def _from_words(self, told: Beliefs, rows: Any) -> Tensor:
+    def _from_words(self, beliefs: Beliefs, rows: Any) -> Tensor:
         """Return G, the messages between words."""
-        heads = told.heads.probabilities[..., : told.labels.probabilities.shape[1]]
-        if told.dependency_labels is not None:
-            heads = labelled_heads(heads, told.dependency_labels.probabilities)
+        heads = beliefs.heads.probabilities[..., : beliefs.labels.probabilities.shape[1]]
+        if beliefs.dependency_labels is not None:
+            heads = labelled_heads(heads, beliefs.dependency_labels.probabilities)
         messages = self.ternary.to_dependents(heads, rows)
         if self.doubled:
             return 2 * messages

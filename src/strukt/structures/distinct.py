@@ -34,7 +34,7 @@ def sample(distribution: ExactInference, k: int) -> Tensor:
         lambda required, forbidden: flat.condition(required, forbidden).log_partition,
         draw,
         flat.to_parts,
-        flat._telling,
+        flat._distinguishing_parts,
         flat.scores[0].device,
     )
     return arguments.several(distribution._to_batch(result), len(distribution.batch_shape))

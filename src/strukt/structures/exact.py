@@ -238,7 +238,7 @@ class ExactInference(ScoredStructures):
 
     # Hooks of operators that search.
 
-    def _telling(self, used: Tensor) -> Tensor:
+    def _distinguishing_parts(self, used: Tensor) -> Tensor:
         """Return the parts that distinguish a structure from all others, from a mask of the parts that it uses.
 
         By default, these are all used parts. That is wrong if another structure uses them and more.

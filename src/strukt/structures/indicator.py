@@ -50,7 +50,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
     def _is_named(self, event: Tensor) -> Tensor:
         return (event == 0) | (event == 1) | ~self._within
 
-    def _telling(self, used: Tensor) -> Tensor:
+    def _distinguishing_parts(self, used: Tensor) -> Tensor:
         return self._within.expand_as(used)
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002

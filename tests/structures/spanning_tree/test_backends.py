@@ -52,7 +52,7 @@ def test_required_edges(on, poisoned_memory, n):
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_edges_are_arcs_of_trees_rooted_at_vertex_zero(n):
     edges, sizes = normal(3, n, n), torch.tensor([n, max(n - 1, 0), 0])
-    heads = NonProjectiveTree.oracles.best(arcs.to_arcs(edges), arcs.words(sizes), False)
+    heads = NonProjectiveTree.oracles.best(arcs.to_arcs(edges), arcs.word_counts(sizes), False)
     events, scores = SpanningTree.oracles.best(edges, torch.zeros_like(edges), sizes)
     assert torch.allclose(scores, heads[1])
     assert torch.equal(events, arcs.events(heads[0].unsqueeze(1), scores.unsqueeze(1), sizes, n)[:, 0])

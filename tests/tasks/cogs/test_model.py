@@ -200,7 +200,7 @@ def test_files_have_no_place_for_probabilities(model):
 def test_what_tags_cannot_express_is_left_out_of_the_training():
     beyond = read("It fell\tit ( x _ 0 ) AND fall . theme ( x _ 1 , x _ 0 ) AND it ( x _ 0 )")
     message = (
-        "1 of 33 sentences have a logical form that tags cannot express and are left out of the training"
+        "1 of 33 sentences have a logical form that tags cannot express, and are left out of the training"
     )
     with pytest.warns(UserWarning, match=message):
         assert SemanticParser.trainable(Config(), SENTENCES + beyond) == SENTENCES

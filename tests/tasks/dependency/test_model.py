@@ -172,7 +172,7 @@ def test_crossing_arcs_are_left_out_of_training_by_projective_trees_and_said_so(
         assert len(kept) == 4 - leaves_out
         said = [str(warning.message) for warning in recwarn]
         assert said == leaves_out * [
-            "1 of 4 sentences have crossing arcs and are left out of the training (trees projective)"
+            "1 of 4 sentences have crossing arcs, but --trees is projective, and are left out of the training"
         ]
 
 

@@ -88,7 +88,7 @@ def by_vectors(request, tmp_path_factory):
     config.encoder.normalise, config.encoder.word_dropout = False, 0.0
     config.latent.hidden = 32
     with pytest.warns(
-        UserWarning, match="1 of 14 definitions are of words without a vector and are left out"
+        UserWarning, match="1 of 14 definitions are of words without a vector in --vectors, and are left out"
     ):
         known = ReverseDictionary.trainable(config, SENTENCES)
     assert [sentence.label for sentence in known] == WORDS[1:]

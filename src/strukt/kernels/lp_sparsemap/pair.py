@@ -64,6 +64,6 @@ def pair_slopes(region: int) -> tuple[float, float]:
 
 
 @kernel
-def both(a: float, b: float, c: float) -> float:
+def best_joint(a: float, b: float, c: float) -> float:
     """Return the best m for given a and b."""
     return min(a, b) if c >= 0.0 else max(0.0, a + b - 1.0)

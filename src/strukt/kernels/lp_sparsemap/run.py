@@ -9,7 +9,7 @@ from strukt.kernels.jit import inner, kernel
 from strukt.kernels.lp_sparsemap.band import band_support
 from strukt.kernels.lp_sparsemap.faces import find_faces
 from strukt.kernels.lp_sparsemap.or_out import or_out_support
-from strukt.kernels.lp_sparsemap.pair import both
+from strukt.kernels.lp_sparsemap.pair import best_joint
 from strukt.kernels.lp_sparsemap.polish import intersect, polish_item
 from strukt.kernels.lp_sparsemap.state import (
     BAND,
@@ -106,7 +106,7 @@ def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[f
     if graph.kinds[f] != PAIR:
         return or_out_support(work[0, :size]), held
     score = state.pair_scores[item, graph.pair[f]]
-    together = both(work[1, 0], work[1, 1], score)
+    together = best_joint(work[1, 0], work[1, 1], score)
     if together != 0.0 and score > -np.inf:
         held += score * together
     s, t = work[0, 0], work[0, 1]

@@ -52,8 +52,8 @@ class Factored(Ternary):
             causal=causal,
             transposed=tells_heads,
         )
-        told = projected_back(over_heads, self._left)
-        return told if over_dependents is None else told + projected_back(over_dependents, self._right)
+        messages = projected_back(over_heads, self._left)
+        return messages if over_dependents is None else messages + projected_back(over_dependents, self._right)
 
 
 class UV(BucketedTernary, Factored):

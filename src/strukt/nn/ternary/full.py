@@ -61,8 +61,8 @@ class FullTernary(BucketedTernary):
             causal=causal,
             transposed=tells_heads,
         )
-        told = projected_back(over_heads, table)
-        return told if over_dependents is None else told + over_dependents[:, :, 0, 0]
+        messages = projected_back(over_heads, table)
+        return messages if over_dependents is None else messages + over_dependents[:, :, 0, 0]
 
     def _table(self) -> Tensor:
         table = precise(self.table)

@@ -94,10 +94,10 @@ class States(Flat):
         first = torch.full(factors.shape, states.shape[1]).scatter_reduce_(
             -1, index, torch.where(state_scores == best, state, states.shape[1]), "amin"
         )
-        asked = np.zeros(rows.shape)
+        joined = np.zeros(rows.shape)
         taken = torch.where(first.gather(-1, index) == state, factors.gather(-1, index), 0.0)
-        asked[:, 1 + states.shape[1] :] = taken.flatten(1).numpy()
-        return asked
+        joined[:, 1 + states.shape[1] :] = taken.flatten(1).numpy()
+        return joined
 
 
 def by_state(logits: Tensor, states: Tensor) -> Tensor:

@@ -84,7 +84,7 @@ def continuations(
         weights = torch.where(tops > NEG_INF, (tops - highest[arcs.source]).exp(), 0.0)
         reached = weights.unsqueeze(1) * arcs.shares * shares[left - 1, arcs.target]
         before = emission.new_zeros(q, z).index_add_(0, arcs.source, reached)
-        rows, log_sums = _shared(retreat(before, moving, back))
+        rows, log_sums = _divided_by_largest(retreat(before, moving, back))
         shares[left] = torch.where(constraint.settled.unsqueeze(1), shares[0], rows)
         logs[left] = torch.where(constraint.settled, logs[0], highest + log_sums)
     return Continuations(shares, logs)
@@ -104,7 +104,7 @@ def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
     return _Arcs(used // q, used % q, shares, tops)
 
 
-def _shared(rows: Tensor) -> tuple[Tensor, Tensor]:
+def _divided_by_largest(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Divide rows by their largest entries; return the rows and the logs of these entries."""
     tops = rows.amax(1)
     return rows / torch.where(tops > 0, tops, 1.0).unsqueeze(1), tops.log()

@@ -61,7 +61,7 @@ class HMMParameters(HMMPeerNames):
         validate_args: bool | None = None,
     ) -> None:
         if transition is None or emission is None:
-            raise ValueError(_takes(type(self).__name__, initial, transition))
+            raise ValueError(_missing_parameters(type(self).__name__, initial, transition))
         arguments.scores("initial", initial, "(z,)", 1)
         self.transition = transition if isinstance(transition, Transition) else Dense(transition)
         self.emission = emission if isinstance(emission, Emission) else Categorical(emission)
@@ -181,7 +181,7 @@ def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
         )
 
 
-def _takes(kind: str, initial: object, transition: object) -> str:
+def _missing_parameters(kind: str, initial: object, transition: object) -> str:
     """Return the message of an error about missing parameters."""
     lacks = "transition and emission" if transition is None else "emission"
     sizes = (

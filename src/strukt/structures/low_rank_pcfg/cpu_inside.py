@@ -30,7 +30,7 @@ def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
         firsts, ends = work.firsts(width)
         if width == 1:
             weights, tops = work.word_weights()
-            values = grouped(weights, work.weights.words, ends)
+            values = grouped(weights, work.weights.preterminals, ends)
         else:
             sums = chart.new_empty(ends[-1], rank)
             rows = (width, firsts.numpy(), sums.numpy(), top_slack.numpy())
@@ -58,7 +58,7 @@ def _values(work: Sentences, width: int, sums: Tensor, ends: list[int]) -> tuple
 def _totals(work: Sentences, top_slack: Tensor) -> tuple[Tensor, Tensor]:
     items, rows = work.tops()
     tops = work.chart[items, rows]
-    heads = work.heads_of_tops(items)
+    heads = work.root_rank_weights(items)
     total = (tops[:, 2 * work.rank : 3 * work.rank] * heads).sum(1)
     error = top_slack[items] * heads.sum(1) + cpu_splits.TINY
     underflowed = torch.zeros(len(work.chart), dtype=torch.bool)

@@ -31,7 +31,7 @@ def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
     chart, lengths, rank = work.chart, work.lengths, work.rank
     slopes = chart.new_zeros(*chart.shape[:2], 2 * rank)
     items, rows = work.tops()
-    heads = work.heads_of_tops(items)
+    heads = work.root_rank_weights(items)
     totals = (chart[items, rows, 2 * rank : 3 * rank] * heads).sum(1)
     shares = weights.double()[items] / totals
     arrays = (chart.numpy(), slopes.numpy(), lengths.numpy(), work.n)
@@ -65,9 +65,9 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
     ends = work.firsts(1)[1]
     rows = slopes[:, : work.n][within]
     weights, _ = work.word_weights()
-    grouped_outer(weights, rows, ends, into.words)
+    grouped_outer(weights, rows, ends, into.preterminals)
     result = torch.zeros_like(work.words)
-    result[within] = grouped(rows, work.weights.words.mT, ends) * weights
+    result[within] = grouped(rows, work.weights.preterminals.mT, ends) * weights
     return result
 
 

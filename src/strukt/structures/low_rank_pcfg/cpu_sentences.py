@@ -90,7 +90,7 @@ class Sentences:
         some = self.words[within]
         return exponentials(some, some.shape[1:])
 
-    def heads_of_tops(self, items: Tensor) -> Tensor:
+    def root_rank_weights(self, items: Tensor) -> Tensor:
         """Return the weight of each rank under the root, summed over the root's labels: ``(items, r)``."""
         group, root = self.group_of(items), self.root_of(items).double()
         if self.spans is not None:

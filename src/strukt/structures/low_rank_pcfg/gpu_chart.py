@@ -172,7 +172,7 @@ class Inputs:
         """Repeat a tensor ``(g, ...)`` of the grammars for each item: ``(batch, ...)``."""
         return each.repeat_interleave(len(self.words) // self.groups, 0) if self.groups > 1 else each
 
-    def heads_of_tops(self) -> Tensor:
+    def root_rank_weights(self) -> Tensor:
         """Return the weight of each rank at the top of the sentence, summed over root labels: ``(batch, r)``."""
         root, top_weights = self.by_item(self.weights.root), self.top_weights()
         root = root.expand(len(self.words), -1) if top_weights is None else root * top_weights

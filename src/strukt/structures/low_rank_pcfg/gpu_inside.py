@@ -50,7 +50,7 @@ def inside_pass(work: Inputs, chart: Chart) -> tuple[Tensor, Tensor]:
         bounds: Tensor | float = 0.0
         if width == 1:
             words, scale = work.word_weights()
-            values = work.product(words, work.weights.words)
+            values = work.product(words, work.weights.preterminals)
         else:
             splits = chart.splits(width)
             sums = (splits.shares.unsqueeze(-2) @ (splits.left * splits.right)).squeeze(-2)
@@ -78,7 +78,7 @@ def _values(work: Inputs, width: int, sums: Tensor) -> tuple[Tensor, Tensor | fl
 
 
 def _totals(work: Inputs, chart: Chart, of_tops: list[Tensor]) -> tuple[Tensor, Tensor]:
-    lengths, heads = work.lengths, work.heads_of_tops()
+    lengths, heads = work.lengths, work.root_rank_weights()
     sums, scale, peak = chart.tops(lengths)
     nothing = torch.zeros_like(scale)
     slack = torch.stack([nothing, nothing, *of_tops], 1).gather(1, lengths.unsqueeze(1)).squeeze(1)

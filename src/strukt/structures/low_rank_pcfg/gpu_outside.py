@@ -33,7 +33,7 @@ class Outside:
     def __init__(self, work: Inputs, chart: Chart, weights: Tensor, marginals: Tensor | None) -> None:
         self._work, self._chart, self._marginals = work, chart, marginals
         self.into = work.weights.no_gradients()
-        self._heads = work.heads_of_tops()
+        self._heads = work.root_rank_weights()
         self._sums_of_tops = chart.tops(work.lengths)[0]
         total = (self._sums_of_tops * self._heads).sum(1)
         self._shares = torch.where((weights != 0.0) & (work.lengths > 1), weights / total, 0.0)
@@ -110,5 +110,5 @@ class Outside:
     def _of_words(self) -> Tensor:
         words, _ = self._work.word_weights()
         opened = self._opened(1)
-        self._work.add_outer(self.into.words, words, opened)
-        return self._work.product(opened, self._work.weights.words.mT) * words
+        self._work.add_outer(self.into.preterminals, words, opened)
+        return self._work.product(opened, self._work.weights.preterminals.mT) * words

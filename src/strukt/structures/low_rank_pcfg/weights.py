@@ -50,7 +50,7 @@ class Weights(NamedTuple):
         return self.symbols[:, :, : self.root.shape[1]].mT
 
     @property
-    def words(self) -> Tensor:
+    def preterminals(self) -> Tensor:
         """The weights of preterminals as children, ``(g, p, 2 r)``."""
         return self.symbols[:, :, self.root.shape[1] :].mT
 

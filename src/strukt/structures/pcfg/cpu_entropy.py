@@ -41,7 +41,7 @@ LOGS = 100.0
 """The size of logs of scaled weights, to which that of the chart's logs is added."""
 
 
-class Asked(NamedTuple):
+class Direction(NamedTuple):
     """A direction of the scores of a batch, and the inputs to compute the growth along it.
 
     Attributes:
@@ -103,7 +103,7 @@ def derivative(*arguments: Tensor) -> Scores:
     over_batch(cpu_inside_derivative.directions, threads_for(scores), *arrays, moves)
     least = np.full(len(chart), -np.inf)
     least[underflowed.numpy()] = np.inf
-    grads, growth, items = _changes(Asked(scores, safe, grammar, chart.numpy(), moves, least), weights)
+    grads, growth, items = _changes(Direction(scores, safe, grammar, chart.numpy(), moves, least), weights)
     if len(items):
 
         def through_reference(lengths: Tensor, weights: Tensor, *both: Tensor) -> Scores:
@@ -119,12 +119,12 @@ def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) ->
     """Return the cross-entropies to others, or the entropies if there are none."""
     if scores[0].shape[1] < 2 or not len(lengths):
         return zeros(lengths, scores[0].dtype)
-    asked, ends = _surprised(scores, other, lengths)
+    direction, ends = _surprise_direction(scores, other, lengths)
     growth = np.empty(len(lengths))
-    inputs = (asked.grammar, asked.moves, *arrays_of(scores[0], scores[3], asked.lengths), asked.chart)
+    inputs = (direction.grammar, direction.moves, *arrays_of(*scores[::3], direction.lengths), direction.chart)
     over_batch(cpu_inside_derivative.grow, threads_for(scores), *inputs, growth)
     result = torch.from_numpy(growth + ends)
-    items = torch.from_numpy((~(growth >= asked.least)).nonzero()[0])
+    items = torch.from_numpy((~(growth >= direction.least)).nonzero()[0])
     if len(items):
         others = None if other is None else of_items(items, other)
         with torch.no_grad():
@@ -136,8 +136,8 @@ def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) ->
 def _surprise_gradient(scores: Scores, other: Scores | None, lengths: Tensor, factors: Tensor) -> Scores:
     if scores[0].shape[1] < 2 or not len(lengths):
         return tuple(zeros(score) for score in scores)
-    asked, _ = _surprised(scores, other, lengths)
-    grads, _, items = _changes(asked, factors)
+    direction, _ = _surprise_direction(scores, other, lengths)
+    grads, _, items = _changes(direction, factors)
     if len(items):
         others = None if other is None else of_items(items, other)
 
@@ -155,7 +155,7 @@ def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) ->
     return REFERENCE.cross_entropy(scores, other, lengths)
 
 
-def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Asked, Array]:
+def _surprise_direction(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Direction, Array]:
     """Return a direction of the scores, and the other log-partition (of scaled weights).
 
     Along the direction, the derivative of the log-partition is the cross-entropy minus the other log-partition.
@@ -174,7 +174,7 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
     least = DIGITS * (LOGS + largest) - ends
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
     least[underflowed] = np.inf
-    return Asked(scores, safe, charts.grammar, charts.chart, moves, least), ends
+    return Direction(scores, safe, charts.grammar, charts.chart, moves, least), ends
 
 
 def _below(scores: Array, tops: Array) -> Array:
@@ -208,20 +208,20 @@ def _times(weights: Array, direction: Array) -> Array:
     return products
 
 
-def _changes(asked: Asked, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
+def _changes(direction: Direction, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
     """Return the changes of the weighted expected parts, their growth, and the items left to the reference."""
-    spans, _, rules, emission = asked.scores
-    threads = threads_for(asked.scores)
+    spans, _, rules, emission = direction.scores
+    threads = threads_for(direction.scores)
     slots = threads if len(rules) < len(spans) else 1
-    expected, moves = (zero_expected(asked.grammar, slots) for _ in range(2))
+    expected, moves = (zero_expected(direction.grammar, slots) for _ in range(2))
     changes, growth = zeros(spans, torch.float64), np.zeros(len(spans))
     over_batch(
-        cpu_outside_derivative.change, threads, asked.grammar, asked.moves,
-        *arrays_of(spans, emission, asked.lengths), asked.chart, *arrays_of(weights), asked.least, growth,
-        expected, moves, changes.numpy(),
+        cpu_outside_derivative.change, threads, direction.grammar, direction.moves,
+        *arrays_of(spans, emission, direction.lengths), direction.chart, *arrays_of(weights), direction.least,
+        growth, expected, moves, changes.numpy(),
     )  # fmt: skip
-    table = rules_of(asked.grammar, moves)
-    table += rules_of(asked.moves.grammar, expected)
+    table = rules_of(direction.grammar, moves)
+    table += rules_of(direction.moves.grammar, expected)
     items = torch.from_numpy(np.isnan(growth).nonzero()[0])
-    grads = gradients(asked.scores, asked.lengths, changes, table)
+    grads = gradients(direction.scores, direction.lengths, changes, table)
     return grads, torch.from_numpy(growth).to(weights.dtype), items

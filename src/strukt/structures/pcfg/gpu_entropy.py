@@ -33,7 +33,7 @@ LOGS = 100.0
 """A constant that is added to these sums, since each has rounding errors of its own."""
 
 
-class Asked(NamedTuple):
+class CrossEntropies(NamedTuple):
     """Cross-entropies, or entropies.
 
     Attributes:
@@ -76,7 +76,7 @@ def surprise_gradient(*arguments: Tensor) -> Scores:
 
 
 def _surprises(name: str, scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
-    _, result, items = _asked(scores, other, lengths)
+    _, result, items = _cross_entropies(scores, other, lengths)
     if len(items):
         both = of_items(items, scores + (other or ()))
         result[items] = _on_cpu(name, *both, lengths[items]).double()
@@ -84,7 +84,7 @@ def _surprises(name: str, scores: Scores, other: Scores | None, lengths: Tensor)
 
 
 def _gradient(name: str, scores: Scores, other: Scores | None, lengths: Tensor, factors: Tensor) -> Scores:
-    moving, _, items = _asked(scores, other, lengths)
+    moving, _, items = _cross_entropies(scores, other, lengths)
     *grads, words = changes(moving, factors.double().index_fill(0, items, 0.0))
     grads.append(group_sums(words, len(scores[3])))
     if len(items):
@@ -100,7 +100,7 @@ def _on_cpu(name: str, *arguments: Tensor) -> Any:
     return detour.on_cpu(getattr(dispatch.kernels(__package__ or "", "cpu"), name), *arguments)
 
 
-def _asked(scores: Scores, other: Scores | None, lengths: Tensor) -> Asked:
+def _cross_entropies(scores: Scores, other: Scores | None, lengths: Tensor) -> CrossEntropies:
     mine = relative(scores, lengths)
     theirs = mine if other is None else relative(other, lengths)
     directions = tuple(torch.where(score > NEG_INF, -score, 0.0) for score in theirs)
@@ -109,7 +109,7 @@ def _asked(scores: Scores, other: Scores | None, lengths: Tensor) -> Asked:
     trees, growth = moving.total[0] != 0.0, moving.growth
     numbers = torch.where(trees, growth + log_partitions(total, lengths), 0.0)
     exact = (numbers >= DIGITS * (LOGS + growth)) & ~_forbidding(mine, theirs)
-    return Asked(moving, numbers, (trees & ~exact).nonzero().squeeze(-1))
+    return CrossEntropies(moving, numbers, (trees & ~exact).nonzero().squeeze(-1))
 
 
 def relative(scores: Scores, lengths: Tensor) -> Scores:

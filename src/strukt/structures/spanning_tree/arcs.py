@@ -27,7 +27,7 @@ def from_arcs(arcs: Tensor, n: int) -> Tensor:
     return (whole + whole.mT).triu(1)
 
 
-def words(lengths: Tensor) -> Tensor:
+def word_counts(lengths: Tensor) -> Tensor:
     """Return the number of words, ``(batch,)``: all vertices but the root, which is vertex 0."""
     return (lengths - 1).clamp(min=0)
 

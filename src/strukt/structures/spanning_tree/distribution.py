@@ -67,7 +67,7 @@ class SpanningTree(AbsenceStructure):
             )
         super().__init__((edges,), lengths, validate_args)
 
-    def _telling(self, used: Tensor) -> Tensor:
+    def _distinguishing_parts(self, used: Tensor) -> Tensor:
         return used  # no tree contains all edges of another
 
     def is_structure(self, event: Tensor) -> Tensor:

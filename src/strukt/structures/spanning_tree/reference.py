@@ -57,7 +57,7 @@ class SpanningTrees:
 def _rooted(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the scores of arcs, the numbers of words, and a mask of required arcs."""
     required = on_arcs.required_edges(edges, absent, lengths)
-    return on_arcs.to_arcs(edges), on_arcs.words(lengths), on_arcs.to_arcs(required.long())
+    return on_arcs.to_arcs(edges), on_arcs.word_counts(lengths), on_arcs.to_arcs(required.long())
 
 
 def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -83,7 +83,7 @@ class Rooted:
 
 def _inputs(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, bool]:
     """Return the scores of arcs, the numbers of words, and False: the root may have several children."""
-    return on_arcs.to_arcs(edges), on_arcs.words(lengths), False
+    return on_arcs.to_arcs(edges), on_arcs.word_counts(lengths), False
 
 
 def _by_edge(by_arc: Tensor, edges: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:

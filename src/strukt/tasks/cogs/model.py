@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -26,6 +25,7 @@ from strukt.tasks.common.mean_loss import Average, mean_cross_entropy
 from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.sentence_model import SentenceModel
+from strukt.tasks.common.sentences import require_format, trainable_sentences
 from strukt.tasks.common.symbols import COLUMN, PARENT, Forms
 
 NO_PLACE = "-1"
@@ -56,14 +56,11 @@ class SemanticParser(SentenceModel):
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Return the sentences whose logical forms tags can express; all sentences must have logical forms."""
         annotated = [_annotated(sentence).in_scheme(config.scheme) for sentence in sentences]
-        usable = [sentence for sentence in annotated if sentence.tags is not None]
-        if len(usable) < len(annotated):
-            warnings.warn(
-                f"{len(annotated) - len(usable)} of {len(annotated)} sentences have a logical form that tags "
-                "cannot express and are left out of the training",
-                stacklevel=2,
-            )
-        return usable
+        return trainable_sentences(
+            annotated,
+            [sentence.tags is not None for sentence in annotated],
+            "sentences have a logical form that tags cannot express",
+        )
 
     @classmethod
     @override
@@ -189,11 +186,7 @@ def _heads(sentence: cogs.Sentence) -> list[int | None]:
 
 
 def _cogs(sentence: Sentence) -> cogs.Sentence:
-    if not isinstance(sentence, cogs.Sentence):
-        raise DataError(
-            "a semantic parser needs a file of logical forms, or text", sentence.path, sentence.line
-        )
-    return sentence
+    return require_format(sentence, cogs.Sentence, "a semantic parser needs a file of logical forms, or text")
 
 
 def _annotated(sentence: Sentence) -> cogs.Sentence:

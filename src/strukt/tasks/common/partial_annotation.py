@@ -6,7 +6,6 @@ annotation: the log-partition of all structures minus that of the agreeing struc
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import torch
@@ -19,6 +18,7 @@ from strukt.data.sentence import Sentence
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError
 from strukt.structures.distribution import StructuredDistribution
+from strukt.tasks.common.sentences import trainable_sentences
 
 FORBIDDEN = "forbidden"
 """The name under which batches have forbidden parts: `forbidden0`, `forbidden1` ... are their indices."""
@@ -91,14 +91,7 @@ def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) ->
         sentences: Sentences of the training corpus.
         annotated: For each sentence, whether anything of it is annotated.
     """
-    kept = [sentence for sentence, is_annotated in zip(sentences, annotated, strict=True) if is_annotated]
-    if len(kept) < len(sentences):
-        warnings.warn(
-            f"{len(sentences) - len(kept)} of {len(sentences)} sentences have no annotation "
-            "and are left out of the training",
-            stacklevel=2,
-        )
-    return kept
+    return trainable_sentences(sentences, annotated, "sentences have no annotation")
 
 
 def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 from strukt.data import conllu, corpus
 from strukt.data.sentence import Sentence
-from strukt.errors import DataError
 from strukt.tasks.common.partial_annotation import may_be_projective, require_partial_tree, with_annotation
+from strukt.tasks.common.sentences import require_format, trainable_sentences
 from strukt.tasks.dependency.config import Config
 
 
@@ -27,14 +26,11 @@ def training_trees(config: Config, sentences: Sequence[Sentence]) -> Sequence[Se
         trees = with_annotation(trees, [has_annotation(tree) for tree in trees])
     if config.criterion == "head" or config.trees == "nonprojective":
         return trees
-    projective = [tree for tree in trees if may_be_projective(conllu_of(tree))]
-    if len(projective) < len(trees):
-        warnings.warn(
-            f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
-            "and are left out of the training (trees projective)",
-            stacklevel=3,
-        )
-    return projective
+    return trainable_sentences(
+        trees,
+        [may_be_projective(conllu_of(tree)) for tree in trees],
+        "sentences have crossing arcs, but --trees is projective",
+    )
 
 
 def unlabelled(config: Config) -> list[Sentence]:
@@ -63,6 +59,4 @@ def conllu_of(sentence: Sentence) -> conllu.Sentence:
     Raises:
         DataError: If it is of another format.
     """
-    if not isinstance(sentence, conllu.Sentence):
-        raise DataError("a dependency parser needs a CoNLL-U file", sentence.path, sentence.line)
-    return sentence
+    return require_format(sentence, conllu.Sentence, "a dependency parser needs a CoNLL-U file")

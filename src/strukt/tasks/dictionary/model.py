@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +26,7 @@ from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.encoder.build import build_encoder
 from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.sentences import trainable_sentences
 from strukt.tasks.dictionary.config import Config
 from strukt.tasks.dictionary.prediction import DefinedWords, NearWords
 from strukt.tensor_file import write_tensor_file
@@ -80,16 +80,10 @@ class ReverseDictionary(Classifier):
         if not config.vectors:
             return sentences
         words, _ = word_vectors.read(config.vectors)
-        known = [sentence for sentence in sentences if label_of(sentence) in words]
-        if not known:
+        known = [label_of(sentence) in words for sentence in sentences]
+        if not any(known):
             raise DataError(f"none of its words has a vector in {config.vectors}", config.train)
-        if len(known) < len(sentences):
-            warnings.warn(
-                f"{len(sentences) - len(known)} of {len(sentences)} definitions are of words without a vector and "
-                "are left out of the training (vectors)",
-                stacklevel=2,
-            )
-        return known
+        return trainable_sentences(sentences, known, "definitions are of words without a vector in --vectors")
 
     @classmethod
     @override

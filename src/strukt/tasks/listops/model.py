@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -25,6 +24,7 @@ from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.prediction import diagrams_of_heads
+from strukt.tasks.common.sentences import trainable_sentences
 from strukt.tasks.common.structured_model import StructuredModel, counts_of, few_of
 from strukt.tasks.common.symbols import NUMBER, Forms
 from strukt.tasks.listops.config import Config
@@ -63,14 +63,11 @@ class ListModel(StructuredModel):
         if config.target == "value":
             for sentence in sentences:
                 _require_right_value(sentence)
-        short = [sentence for sentence in sentences if len(expression_of(sentence)) <= config.longest]
-        if len(short) < len(sentences):
-            warnings.warn(
-                f"{len(sentences) - len(short)} of {len(sentences)} expressions have more than {config.longest} "
-                "symbols and are left out of the training (longest)",
-                stacklevel=2,
-            )
-        return short
+        return trainable_sentences(
+            sentences,
+            [len(expression_of(sentence)) <= config.longest for sentence in sentences],
+            f"expressions have more than {config.longest} symbols, the --longest",
+        )
 
     @classmethod
     @override

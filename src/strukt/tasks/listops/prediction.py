@@ -9,8 +9,8 @@ from torch import Tensor
 
 from strukt.data import listops
 from strukt.data.sentence import Sentence
-from strukt.errors import DataError
 from strukt.tasks.common.prediction import probability_notes
+from strukt.tasks.common.sentences import require_format
 from strukt.viz import Diagram
 
 
@@ -59,6 +59,4 @@ def expression_of(sentence: Sentence) -> listops.Sentence:
     Raises:
         DataError: If it is not an expression.
     """
-    if not isinstance(sentence, listops.Sentence):
-        raise DataError("ListOps needs a file of expressions", sentence.path, sentence.line)
-    return sentence
+    return require_format(sentence, listops.Sentence, "ListOps needs a file of expressions")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -27,6 +26,7 @@ from strukt.tasks.common import attention_pictures
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.model import Measurement, Model
 from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.sentences import trainable_sentences
 from strukt.tasks.lm.brown_clusters import blocks_of
 from strukt.tasks.lm.config import GRAMMARS, Config
 from strukt.tasks.lm.networks import source_of
@@ -85,14 +85,11 @@ class LanguageModel(Model):
             stream = chain.from_iterable([*sentence.forms, END] for sentence in sentences)
             pieces = iter(lambda: list(islice(stream, config.context)), [])
             return [conllu.from_forms(piece) for piece in pieces]
-        longer = [sentence for sentence in sentences if len(sentence) > 1 or config.model not in GRAMMARS]
-        if len(longer) < len(sentences):
-            warnings.warn(
-                f"{len(sentences) - len(longer)} of {len(sentences)} sentences have a single word, for which a "
-                "grammar has no tree, and are left out",
-                stacklevel=2,
-            )
-        return longer
+        return trainable_sentences(
+            sentences,
+            [len(sentence) > 1 or config.model not in GRAMMARS for sentence in sentences],
+            "sentences have a single word, for which a grammar has no tree",
+        )
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:

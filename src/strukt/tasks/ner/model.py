@@ -22,6 +22,7 @@ from strukt.metrics.entities import EntityF1
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.mean_loss import Average
 from strukt.tasks.common.partial_annotation import with_annotation
+from strukt.tasks.common.sentences import require_format
 from strukt.tasks.common.spans.label_spans import CRITERIA
 from strukt.tasks.common.spans.layer import SpanLayer
 from strukt.tasks.common.spans.model import SpanModel
@@ -158,18 +159,12 @@ class EntityModel(SpanModel):
 
     def require_place(self, sentence: Sentence) -> None:
         """Raise a DataError unless the format is JSON lines, the only format with a place for probabilities."""
-        if not isinstance(sentence, json_lines.Sentence):
-            raise DataError(
-                "this format has no place for the probabilities of entities; give JSON lines or text",
-                sentence.path,
-                sentence.line,
-            )
+        message = "this format has no place for the probabilities of entities; give JSON lines or text"
+        require_format(sentence, json_lines.Sentence, message)
 
 
 def _annotated(sentence: Sentence) -> entities.Sentence:
-    if not isinstance(sentence, entities.Sentence):
-        raise DataError("this task needs a file of entities", sentence.path, sentence.line)
-    return sentence
+    return require_format(sentence, entities.Sentence, "this task needs a file of entities")
 
 
 def _forbidden(sentence: Sentence) -> list[Part]:

@@ -17,7 +17,6 @@ from strukt.data.classes.pairs import Pair
 from strukt.data.conllu.tree_pairs import TreePair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
-from strukt.errors import DataError
 from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.common.batch import Batch
@@ -25,6 +24,7 @@ from strukt.tasks.common.classes.model import TREES_OPTION, ClassModel
 from strukt.tasks.common.classes.prediction import ClassPrediction
 from strukt.tasks.common.classes.tree_reader import TreeReader
 from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.sentences import require_format
 from strukt.tasks.common.structured_model import counts_of
 from strukt.tasks.nli.config import Config
 from strukt.tasks.nli.prediction import EntailmentPrediction, pair_of
@@ -186,11 +186,8 @@ def _heads(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], l
     Raises:
         DataError: If a sentence has no heads, or its heads do not form a tree.
     """
-    if not isinstance(sentence, TreePair):
-        raise DataError(
-            f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
-            "give a file such as FILE.conllu",
-            sentence.path,
-            sentence.line,
-        )
-    return sentence.heads
+    message = (
+        f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
+        "give a file such as FILE.conllu"
+    )
+    return require_format(sentence, TreePair, message).heads

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from strukt.data.classes.pairs import Pair
 from strukt.data.sentence import Sentence
-from strukt.errors import DataError
 from strukt.tasks.common.classes.prediction import ClassPrediction
+from strukt.tasks.common.sentences import require_format
 from strukt.viz import HeatMap
 
 
@@ -33,6 +33,4 @@ class EntailmentPrediction(ClassPrediction):
 
 
 def pair_of(sentence: Sentence) -> Pair:
-    if not isinstance(sentence, Pair):
-        raise DataError("the model needs pairs of sentences", sentence.path, sentence.line)
-    return sentence
+    return require_format(sentence, Pair, "the model needs pairs of sentences")

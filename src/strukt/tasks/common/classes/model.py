@@ -24,6 +24,7 @@ from strukt.tasks.common.classes.tree_reader import TreeReader
 from strukt.tasks.common.mean_loss import Average
 from strukt.tasks.common.prediction import diagrams_of_heads
 from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.sentences import require_format
 from strukt.tasks.common.structured_model import StructuredModel, few_of
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.viz import Diagram
@@ -148,16 +149,14 @@ def annotated_heads(sentence: Sentence, option: str) -> list[int]:
     Raises:
         DataError: If there is no column HEAD, or it is not a tree.
     """
-    if not isinstance(sentence, sentence_labels.Sentence):
-        raise DataError(
-            f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
-            "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)",
-            sentence.path,
-            sentence.line,
-        )
-    for problem in sentence.head_problems():
+    message = (
+        f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
+        "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)"
+    )
+    labelled = require_format(sentence, sentence_labels.Sentence, message)
+    for problem in labelled.head_problems():
         raise problem.error()
-    return sentence.plain.heads
+    return labelled.plain.heads
 
 
 def label_of(sentence: Sentence) -> str:

@@ -14,11 +14,12 @@ from strukt.data import brackets
 from strukt.data.constituents import Tree
 from strukt.data.sentence import Sentence
 from strukt.distributions import PCFG, LowRankPCFG
-from strukt.errors import DataError, SettingError
+from strukt.errors import SettingError
 from strukt.nn import CompoundPCFG, NeuralPCFG
 from strukt.nn.neural_pcfg import CompoundTrees
 from strukt.structures.pcfg.guide import PCFGGuide
 from strukt.tasks.common.scores import ScoresError, draw
+from strukt.tasks.common.sentences import require_format
 from strukt.tasks.common.spans.layer import spans_of
 from strukt.tasks.lm.texts.text import State, Text
 from strukt.viz import Bracket, BracketDiagram
@@ -161,12 +162,8 @@ def _drawn(probabilities: Tensor) -> int:
 
 
 def _with_tree(sentence: Sentence, spans: Sequence[Bracket]) -> Sentence:
-    if not isinstance(sentence, brackets.Sentence):
-        raise DataError(
-            "only brackets have a place for trees; give a file of them, or draw the tree with strukt show",
-            sentence.path,
-            sentence.line,
-        )
+    message = "only brackets have a place for trees; give a file of them, or draw the tree with strukt show"
+    bracketed = require_format(sentence, brackets.Sentence, message)
     tags = [span.label for span in spans if span.end == span.start + 1]
     wider = [(span.start, span.end, span.label) for span in spans if span.end > span.start + 1]
-    return sentence.annotated(tree=Tree.build(sentence.forms, tags, wider))
+    return bracketed.annotated(tree=Tree.build(sentence.forms, tags, wider))
