@@ -6,7 +6,6 @@ import pytest
 import torch
 from tests.factor_graph.graphs import draw, scored_tree
 
-import strukt
 from strukt import FactorGraph, InfeasibleError
 from strukt.factor_graph import factors
 
@@ -128,10 +127,3 @@ def test_twenty_variables_are_enough():
         ValueError, match=r"the graph has 21 variables, and 2 to the power of 21 .* at most 20"
     ):
         graph.enumerate(torch.zeros(21))
-
-
-def test_public_names():
-    assert strukt.FactorGraph is FactorGraph
-    assert strukt.factors is factors
-    assert strukt.factor_graph.factors is factors
-    assert {"FactorGraph", "factors", "factor_graph"} <= set(dir(strukt))

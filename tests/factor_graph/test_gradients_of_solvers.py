@@ -38,12 +38,3 @@ def test_scores_that_need_a_gradient(solver, options, both):
     found = solved(scores.clone().requires_grad_(), pairs.clone().requires_grad_(both), solver, options)
     assert torch.allclose(found.marginals.detach(), plain, atol=1e-6)
     assert found.marginals.requires_grad == (solver != "lp_map")
-
-
-def test_an_exact_answer_is_that_of_enumeration_with_and_without_a_gradient():
-    scores, pairs = leaves()
-    result = solved(scores.requires_grad_(), pairs.requires_grad_(), "lp_map", {"exact": True})
-    assert result.status.all()
-    assert torch.allclose(
-        result.bound, solved(scores, pairs, "enumerate", {}).max_score.to(result.bound), atol=1e-6
-    )

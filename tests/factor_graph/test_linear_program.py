@@ -71,20 +71,6 @@ def test_one_factor_with_an_oracle_is_its_sparsemap(name):
         assert torch.allclose(found.marginals[item].flatten(), wanted, atol=1e-6)
 
 
-def test_structures_have_the_sparsemap_of_their_distribution():
-    transition = draw(3, 3)
-    for make, shape, distribution in (
-        (lambda x: factors.Chain(x, transition), (5, 3), lambda s: LinearChain(s, transition)),
-        (factors.Tree, (6, 7), NonProjectiveTree),
-        (factors.Matching, (5, 6), Matching),
-    ):
-        graph = FactorGraph()
-        graph.add(make(graph.variables(*shape)))
-        scores = draw(4, *shape, seed=2)
-        truth = distribution(scores).sparsemap(tol=1e-12).marginals
-        assert torch.allclose(graph.lp_sparsemap(scores).marginals, truth, atol=1e-9)
-
-
 @pytest.mark.parametrize("make", [logic_tree, scored_tree])
 def test_lp_map_without_cycles_is_the_best_assignment(make):
     graph = make()
