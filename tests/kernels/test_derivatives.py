@@ -122,19 +122,6 @@ def test_derivatives_are_those_of_the_reference(on, poisoned_memory, kind, n, ch
         assert torch.allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("change", [unchanged, steep, sparse, uneven])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_hessian_is_symmetric(on, kind, change):
-    on("cpu")
-    scores, each = changed(kind, 9, change), lengths(9)
-    left, right = KINDS[kind].draw(9, 2), KINDS[kind].draw(9, 4)
-    sums = []
-    for first, second in ((left, right), (right, left)):
-        *found, _ = products(kind, scores, each, first)
-        sums.append(sum((one * other).sum() for one, other in zip(found, second, strict=True)))
-    assert torch.allclose(sums[0], sums[1], rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("change", [sparse, uneven])
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_impossible_has_no_derivative(on, kind, change):

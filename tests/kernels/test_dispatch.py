@@ -40,11 +40,12 @@ def test_a_structure_from_outside_has_the_reference(name):
 
 
 def test_other_devices_and_the_setting_have_the_reference(monkeypatch):
-    assert dispatch.select(CHAIN, SCORES.to("meta")) is None
+    meta = SCORES.to("meta")
+    assert dispatch.select(CHAIN, meta) is None
     monkeypatch.setenv("STRUKT_BACKEND", "reference")
-    assert dispatch.select(CHAIN, SCORES) is None
+    assert dispatch.select(CHAIN, meta) is dispatch.select(CHAIN, SCORES) is None
     monkeypatch.setenv("STRUKT_BACKEND", "gpus")
-    with pytest.raises(SettingError, match="'gpus'; expected one of cpu, gpu, reference"):
+    with pytest.raises(SettingError, match="STRUKT_BACKEND is 'gpus'; expected one of cpu, gpu, reference"):
         dispatch.select(CHAIN, SCORES)
 
 

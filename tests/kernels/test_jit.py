@@ -1,7 +1,6 @@
 """Kernels under threads, forks, shared caches, and without Numba."""
 
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -174,22 +173,3 @@ def test_every_item_of_a_batch_is_done_once_by_its_threads(threads):
     jit.over_batch(record, threads, 11)
     assert sorted(item for item, _ in done) == list(range(11))
     assert len({thread for _, thread in done}) == threads
-
-
-def test_an_error_in_any_thread_reaches_the_caller():
-    def fail_in_the_last(start: int, step: int) -> None:
-        if start == step - 1:
-            raise ArithmeticError("in a thread")
-
-    for threads in (1, 3):
-        with pytest.raises(ArithmeticError, match="in a thread"):
-            jit.over_batch(fail_in_the_last, threads)
-
-
-@pytest.mark.parametrize("x", [0.0, -0.0, 1e-300, 1.0, -1.0, 0.3465, -0.3466, 20.5, 700.0, -700.0, -744.0])
-def test_exp_is_the_exponential(x):
-    assert elementary.exp(x) == pytest.approx(math.exp(x), rel=1e-15, abs=5e-324)
-
-
-def test_exp_of_what_is_too_small_is_zero():
-    assert elementary.exp(-math.inf) == elementary.exp(-1e300) == elementary.exp(-800.0) == 0.0

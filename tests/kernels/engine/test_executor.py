@@ -158,14 +158,6 @@ def test_devices_without_kernels_and_without_those_of_the_cpu_take_it(monkeypatc
     assert dispatch.select("strukt.kernels.sparsemax_entmax", scores) is None
 
 
-def test_the_cpu_and_tensors_without_memory_have_none():
-    package, lengths = strukt.ProjectiveTree.oracles.name, torch.tensor([3])
-    with using("reference"):
-        for device in ("cpu", "meta"):
-            scores = torch.zeros(1, 3, 4, device=device)
-            assert dispatch.select(package, scores, lengths.to(device), True) is None
-
-
 def test_no_structure_has_no_gradient():
     scores = torch.full((2, 2, 3), -torch.inf, dtype=torch.float64)
     scores[0, :, 0] = scores[0, 0, 2] = 0.0

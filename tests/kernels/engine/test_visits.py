@@ -402,4 +402,5 @@ def test_exponentials_of_any_size():
     found = np.array([rings.exp(each) for each in x])
     with np.errstate(over="ignore", under="ignore"):
         expected = np.exp(x)
-    assert np.allclose(found, expected, rtol=1e-14, atol=1e-307)
+    assert np.allclose(found, expected, rtol=1e-15, atol=1e-307)
+    assert (found[expected == 0.0] == 0.0).all()

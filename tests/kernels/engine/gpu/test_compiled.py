@@ -86,7 +86,7 @@ CASES = list(itertools.product(("90", "80"), EXPECTED, ("float32", "float64")))
     [pytest.param(*case, marks=pytest.mark.slow if index else ()) for index, case in enumerate(CASES)],
 )
 def test_launches_compile(capability, structure, dtype):
-    kernels = launched(capability, structure, dtype)
+    kernels = launched("engine.gpu", capability, structure, dtype)
     assert {kernel["kernel"] for kernel in kernels} >= EXPECTED[structure]
     assert [kernel for kernel in kernels if kernel["tf32"]] == []
     assert [kernel for kernel in kernels if kernel["spilled"] > SPILLED[capability]] == []
@@ -98,13 +98,13 @@ def test_launches_compile(capability, structure, dtype):
     ("structure", "kernel"), [("256 tags", "gpu_tiles.add_pairs"), ("PCFG", "gpu_products.multiply")]
 )
 def test_products_of_matrices_use_tf32_on_request(structure, kernel):
-    in_tf32 = {each["kernel"] for each in launched("90", structure, "float32", "high") if each["tf32"]}
-    assert in_tf32 == {kernel}
+    kernels = launched("engine.gpu", "90", structure, "float32", "high")
+    assert {each["kernel"] for each in kernels if each["tf32"]} == {kernel}
 
 
-def launched(*arguments):
-    """The kernels that `compile_launches` reports for these arguments."""
-    command = [sys.executable, "-m", "tests.kernels.engine.gpu.compile_launches", *arguments]
+def launched(package, *arguments):
+    """The kernels that `compile_launches` of a package of these tests reports for some arguments."""
+    command = [sys.executable, "-m", f"tests.kernels.{package}.compile_launches", *arguments]
     environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert result.returncode == 0, result.stderr
