@@ -105,8 +105,8 @@ def similarity(mu, span, code):
     return sum(mu[(*span, k, value)] for k, value in enumerate(code)) / BITS
 
 
-def span_loss(variant, i, s, labels):
-    """Equations 15 and 17 to 19; ``s[j]`` is the similarity of span i to span j."""
+def loss_of_one(variant, i, s, labels):
+    """Equations 15 and 17 to 19; ``s[j]`` is the similarity of the i-th span or word to the j-th."""
     positive = [j for j, label in enumerate(labels) if label == labels[i]]
     negative = [j for j, label in enumerate(labels) if label != labels[i]]
     every = sum(s[j].exp() for j in negative + positive)
@@ -132,7 +132,7 @@ def dense_loss(model, views, variant):
     for mine, other in (mus, mus[::-1]):
         codes = [code_of(other[item], *span) for item, span in every]
         for i, (item, span) in enumerate(every):
-            total = total + span_loss(
+            total = total + loss_of_one(
                 variant, i, [similarity(mine[item], span, code) for code in codes], labels
             )
     return total / len(every)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from tests import tiny_corpora
+from tests.fidelity.test_bits import loss_of_one
 
 from strukt.nn import HashLayer
 from strukt.tasks.tag.model import Tagger
@@ -65,27 +66,13 @@ def cosine(scores, code):
     return product / (scores.pow(2).sum().sqrt() * math.sqrt(len(code)))
 
 
-def word_loss(variant, i, s, alike):
-    """Equations 15 and 17 to 19 with the cosine; words of the same number are positive."""
-    positive = [j for j, other in enumerate(alike) if other == alike[i]]
-    negative = [j for j, other in enumerate(alike) if other != alike[i]]
-    every = sum(s[j].exp() for j in negative + positive)
-    others = sum(s[j].exp() for j in [*negative, i])
-    if variant == "self":
-        return -(s[i].exp() / every).log()
-    if variant == "sup":
-        return -sum((s[p].exp() / every).log() for p in positive) / len(positive)
-    if variant == "hash":
-        return -(s[i].exp() / others).log()
-    return -(sum(s[p].exp() for p in positive) / others).log()
-
-
 def dense_loss(variant, first, second, alike):
     total = 0.0
     for mine, other in ((first, second), (second, first)):
         codes = [[1 if s > 0 else -1 for s in scores] for scores in other]
         for i, scores in enumerate(mine):
-            total = total + word_loss(variant, i, [cosine(scores, code) for code in codes], alike)
+            similar = [cosine(scores, code) for code in codes]
+            total = total + loss_of_one(variant, i, similar, alike)
     return total / len(alike)
 
 

@@ -46,6 +46,7 @@ def require_same(layer, model, n=6):
         torch.testing.assert_close(out.dependency_labels[0, :, :n], expected["dependency_labels"])
     if expected["root"] is not None:
         torch.testing.assert_close(out.root[0], expected["root"])
+        torch.testing.assert_close(out.root_scores[0], expected["root_scores"])
 
 
 @pytest.mark.parametrize("distance", [0, 1, 3])

@@ -8,6 +8,7 @@ import pytest
 import torch
 from tests import tiny_corpora
 from tests.fidelity.dense_probabilistic_transformer import Model, mean_field
+from tests.fidelity.masks import Masks
 
 from strukt.cli.configuration import parse
 from strukt.configurations import configurations
@@ -48,11 +49,6 @@ def test_numbers_of_published_models(name):
     assert sum(parameter.numel() for parameter in encoder.parameters()) == table + NUMBERS[name]
 
 
-@pytest.mark.parametrize("name", [name for name in configurations() if name.endswith("-transformer")])
-def test_published_transformers_fit_together(name):
-    require_valid(parse(configurations()[name].task, ["--config", name]).config)
-
-
 def published(**options):
     return EncoderConfig(kind="pt", hidden=4, heads=2, layers=2, **options)
 
@@ -85,19 +81,6 @@ def test_the_published_model_is_one_option():
 def test_the_published_model_has_no_options_of_ours(options, message):
     with pytest.raises(SettingError, match=message):
         require_valid(TaskConfig(encoder=published(**({"pt": MeanFieldConfig(published=True)} | options))))
-
-
-class Masks(torch.nn.Module):
-    """Dropout by masks that are drawn once for each call, and remembered."""
-
-    def __init__(self):
-        super().__init__()
-        self.drawn = []
-
-    def forward(self, x):
-        mask = torch.empty_like(x).bernoulli_(0.6) / 0.6
-        self.drawn.append(mask)
-        return x * mask
 
 
 @pytest.mark.parametrize("options", [{}, {"label_damping": 0.3, "head_damping": 0.2}])

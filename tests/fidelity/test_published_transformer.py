@@ -5,6 +5,7 @@ from itertools import repeat
 import pytest
 import torch
 from tests.fidelity.dense_transformer import encode
+from tests.fidelity.masks import Masks
 
 from strukt.nn import PublishedTransformer
 
@@ -38,19 +39,6 @@ def test_words_beyond_the_last_position_share_it():
     found = places(torch.zeros(1, 515, 6, dtype=torch.float64))[0]
     torch.testing.assert_close(found[:512], places.table.data)
     torch.testing.assert_close(found[512:], places.table.data[511:].expand(3, -1))
-
-
-class Masks(torch.nn.Module):
-    """Dropout by masks that are drawn once for each call, and remembered."""
-
-    def __init__(self):
-        super().__init__()
-        self.drawn = []
-
-    def forward(self, x):
-        mask = torch.empty_like(x).bernoulli_(0.6) / 0.6
-        self.drawn.append(mask)
-        return x * mask
 
 
 @pytest.mark.parametrize("name", POSITIONS)

@@ -38,10 +38,3 @@ def test_relative_attention_adds_distances_to_keys_and_values(distance_values):
                         z[i, head, k] += math.exp(e[j]) / total * value
     found = attention(x, torch.tensor([seen]))[0]
     torch.testing.assert_close(found, attention.output(z.flatten(1)))
-
-
-def test_the_transformer_of_cogs_has_the_published_distances():
-    """Clipped at 8, a vector for each of 17 distances in each of two layers, of keys and of values."""
-    transformer = Transformer(64, 64, 2, 4, feed_forward=256, head_size=16, positions="relative", reach=8)
-    distances = [weight for name, weight in transformer.named_parameters() if "distance" in name]
-    assert [tuple(weight.shape) for weight in distances] == [(17, 16)] * 4

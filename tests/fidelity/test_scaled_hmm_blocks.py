@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from tests.fidelity.test_scaled_hmm import dot, evidence, layer_norm, linear, softmax
 
 from strukt.data.brown import brown_clusters
 from strukt.nn import NeuralHMM
@@ -24,36 +25,15 @@ def model(**options):
     return hmm
 
 
-def affine(layer, x):
-    rows, bias = layer.weight.tolist(), layer.bias.tolist()
-    return [sum(w * a for w, a in zip(row, x, strict=True)) + b for row, b in zip(rows, bias, strict=True)]
-
-
 def relu(x):
     return [max(value, 0.0) for value in x]
 
 
-def layer_norm(norm, x):
-    mean = sum(x) / len(x)
-    deviation = math.sqrt(sum((value - mean) ** 2 for value in x) / len(x) + norm.eps)
-    weight, bias = norm.weight.tolist(), norm.bias.tolist()
-    return [(value - mean) / deviation * w + b for value, w, b in zip(x, weight, bias, strict=True)]
-
-
 def network(layers, x):
     """f(E) = g(ReLU(E W_1)), g(D) = LayerNorm(ReLU(D W_2) + D)."""
-    hidden = relu(affine(layers[0], x))
-    second = relu(affine(layers[2].added[0], hidden))
+    hidden = relu(linear(layers[0], x))
+    second = relu(linear(layers[2].added[0], hidden))
     return layer_norm(layers[2].norm, [a + b for a, b in zip(second, hidden, strict=True)])
-
-
-def softmax(row):
-    weights = [math.exp(value) for value in row]
-    return [weight / sum(weights) for weight in weights]
-
-
-def dot(x, y):
-    return sum(a * b for a, b in zip(x, y, strict=True))
 
 
 def tables(hmm, kept):
@@ -69,14 +49,6 @@ def tables(hmm, kept):
         inside = dict(zip(own, softmax([row[w] for w in own]), strict=True))
         emission.append([inside.get(w, 0.0) for w in range(WORDS)])
     return first, transition, emission
-
-
-def evidence(first, transition, emission, words):
-    alpha = [start * row[words[0]] for start, row in zip(first, emission, strict=True)]
-    for word in words[1:]:
-        ahead = [dot(alpha, [row[z] for row in transition]) for z in range(len(alpha))]
-        alpha = [value * row[word] for value, row in zip(ahead, emission, strict=True)]
-    return sum(alpha)
 
 
 def test_blocks_of_tied_vectors_are_their_equations():

@@ -36,7 +36,7 @@ def dense_sparsemax(theta):
 def dense_total_variation(theta, weight):
     """argmin of 1/2 |p - theta|^2 + weight sum |p_j - p_j-1|, by projected steps of its dual."""
     dual = np.zeros(len(theta) - 1)
-    for _ in range(20_000):
+    for _ in range(1_000):
         p = theta + np.append(dual, 0) - np.append(0, dual)
         dual = np.clip(dual + 0.25 * np.diff(p), -weight, weight)
     return theta + np.append(dual, 0) - np.append(0, dual)
