@@ -24,14 +24,19 @@ def best_tags(model, text=TEXT):
     return [TAGS[tag] for tag in chain.mode[0].tolist()]
 
 
+def tagger(seed=0):
+    return tiny_heads.model("crf", seed, constraints="BIO")
+
+
 @pytest.fixture(params=range(5))
 def model(request):
-    return tiny_heads.model("crf", request.param, constraints="BIO")
+    return tagger(request.param)
 
 
 def test_each_word_has_the_tag_of_the_best_sequence(model):
     tag = transformers.pipeline("token-classification", model=model, tokenizer=tokenizer())
     assert isinstance(tag, WordTagPipeline)
+    assert "," not in tiny_pretrained.VOCABULARY  # so that a word of the text is unknown
     found = tag(TEXT, ignore_labels=[])
     assert [word["entity"] for word in found] == best_tags(model)
     assert [word["word"] for word in found] == WORDS
@@ -51,7 +56,8 @@ def test_spans_are_those_of_the_tags(model, strategy):
     assert [[span["entity_group"], span["start"], span["end"]] for span in ner(TEXT)] == expected
 
 
-def test_lists_of_words_and_batches(model):
+def test_lists_of_words_and_batches():
+    model = tagger()
     tag = transformers.pipeline("token-classification", model=model, tokenizer=tokenizer(), ignore_labels=[])
     one = tag(TEXT)
     (listed,) = tag(WORDS, is_split_into_words=True)
@@ -62,16 +68,17 @@ def test_lists_of_words_and_batches(model):
     assert [word["entity"] for word in many[1]] == best_tags(model, "a b")
 
 
-def test_long_texts_are_read_in_windows(model):
+def test_long_texts_are_read_in_windows():
     ner = transformers.pipeline(
-        "token-classification", model=model, tokenizer=tokenizer(), aggregation_strategy="simple", stride=4
+        "token-classification", model=tagger(), tokenizer=tokenizer(), aggregation_strategy="simple", stride=4
     )
     text = " ".join("abcdefghijklmnopqrstuvwxyz")
     first_window = len("a b c d e f g h i j k l m n")
     assert max(span["end"] for span in ner(text, ignore_labels=[])) > first_window
 
 
-def test_it_is_built_from_a_folder(model, tmp_path):
+def test_it_is_built_from_a_folder(tmp_path):
+    model = tagger()
     model.save_pretrained(tmp_path)
     tokenizer().save_pretrained(tmp_path)
     tag = transformers.pipeline("token-classification", model=str(tmp_path), ignore_labels=[])
@@ -112,7 +119,3 @@ def test_texts_without_words(text, strategy):
     model = tiny_heads.model("crf")
     tag = transformers.pipeline("ner", model=model, tokenizer=tokenizer(), aggregation_strategy=strategy)
     assert tag(text) == []
-
-
-def test_vocabulary_of_the_tests_has_no_comma():
-    assert "," not in tiny_pretrained.VOCABULARY  # so that the unknown piece is among the words above

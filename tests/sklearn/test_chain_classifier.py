@@ -119,9 +119,6 @@ def test_it_ends_a_pipeline():
         return [[[item["word"]] for item in sequence] for sequence in sequences]
 
     model = Pipeline([("words", FunctionTransformer(words)), ("chain", ChainClassifier())]).fit(X, Y)
-    assert model["chain"].attributes_ == sorted(
-        model["chain"].attributes_, key=model["chain"].attributes_.index
-    )
     assert set(model["chain"].attributes_) == set("abcdefg")
     assert model.predict(NEW) == ChainClassifier().fit(words(X), Y).predict(words(NEW))
 
@@ -150,18 +147,12 @@ def test_it_is_pickled_and_saved(c1, tmp_path):
         assert twice[0] == pytest.approx(twice[1])
 
 
-def test_labels_may_be_numbers(tmp_path):
-    y = [np.array(["BOV".index(tag) for tag in tags], np.int64) for tags in Y]
-    model = ChainClassifier().fit(X, y)
+@pytest.mark.parametrize("row", [np.array, list])
+def test_labels_and_parameters_may_be_numbers_of_numpy(row, tmp_path):
+    y = [row(np.array(["BOV".index(tag) for tag in tags], np.int64)) for tags in Y]
+    model = ChainClassifier(c1=np.float32(0.1)).fit(X, y)
     assert model.classes_.tolist() == [0, 1, 2]
     assert {type(tag) for tags in model.predict(NEW) for tag in tags} == {int}
-    model.save(tmp_path)
-    assert ChainClassifier.load(tmp_path).predict(NEW) == model.predict(NEW)
-
-
-def test_labels_and_parameters_may_be_scalars_of_numpy(tmp_path):
-    y = [list(np.array(["BOV".index(tag) for tag in tags], np.int64)) for tags in Y]
-    model = ChainClassifier(c1=np.float32(0.1)).fit(X, y)
     model.save(tmp_path)
     assert ChainClassifier.load(tmp_path).predict(NEW) == model.predict(NEW)
 

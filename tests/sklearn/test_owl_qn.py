@@ -73,13 +73,6 @@ def test_the_minimum_with_a_penalty_is_stationary(seed):
     assert minimum.value == pytest.approx(objective(minimum.point)[0] + 3.0 * np.abs(minimum.point).sum())
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_both_methods_agree_as_the_penalty_vanishes(seed):
-    objective = quadratic(positive_definite(8, seed), np.ones(8))
-    apart = minimise(objective, np.zeros(8), 1e-12, EXACT).point - minimise(objective, np.zeros(8)).point
-    assert np.abs(apart).max() < 1e-3
-
-
 @pytest.mark.parametrize("l1", [0.0, 1.0])
 def test_a_bound_of_iterations_is_kept_and_told(l1):
     objective = quadratic(positive_definite(40, 0), np.full(40, 5.0))
