@@ -120,7 +120,7 @@ def counts_elsewhere(*arguments, **environment):
     [
         "LinearChain, shared transition",
         pytest.param("NonProjectiveTree, single root", marks=pytest.mark.slow),  # takes a minute
-        "CTC",
+        pytest.param("CTC", marks=pytest.mark.slow),
     ],
 )
 def test_the_reference_of_another_device_is_an_executor(subject):

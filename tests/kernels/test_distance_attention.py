@@ -7,7 +7,6 @@ import torch
 
 from strukt.kernels import distance_tiles
 from strukt.kernels.buckets import Buckets
-from strukt.kernels.dispatch import using
 from strukt.kernels.distance_attention import messages
 
 DOUBLE = torch.float64
@@ -99,15 +98,6 @@ def test_blocks_are_all_pairs(kind, reach, lengths, causal):
     alone, none = called(*given, **options, transposed=False)
     torch.testing.assert_close(alone, over_heads)
     assert none is None
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_without_compiled_kernels_it_is_the_same(kind):
-    arguments = drawn(6, kind, 2, (6, 4))
-    with using("reference"):
-        expected_sums = called(*arguments)
-    for result, other in zip(called(*arguments), expected_sums, strict=True):
-        torch.testing.assert_close(result, other)
 
 
 @pytest.mark.thinned("reach", "causal")

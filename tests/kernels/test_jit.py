@@ -1,5 +1,7 @@
 """Kernels under threads, forks, shared caches, and without Numba."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -51,7 +53,9 @@ def answer(process: "subprocess.Popen[str]") -> list:
 
 @pytest.fixture(scope="module")
 def expected() -> list:
-    return answer(start(STRUKT_BACKEND="reference"))
+    with dispatch.using("reference"), contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(WORK, {})
+    return json.loads(printed.getvalue())
 
 
 def assert_same(actual: list, expected: list) -> None:
