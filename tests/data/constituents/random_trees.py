@@ -1,13 +1,11 @@
 """Random constituency trees and layouts of them, for property tests; and the trees of GUM."""
 
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
 
-from strukt.data import brackets
 from strukt.data.constituents import TRACE, Tree
 from strukt.data.constituents.bracket_syntax import TOKEN
 
@@ -61,9 +59,3 @@ def gum_files():
     if not paths:
         pytest.skip("GUM is not present")
     return paths
-
-
-@cache
-def gum_trees():
-    """All trees of GUM."""
-    return [sentence.tree for path in gum_files() for sentence in brackets.read(path)]

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.constituents.random_trees import gum_trees, trees
+from tests.data.constituents.random_trees import trees
 
 from strukt.data.constituents import Tree
 from strukt.data.constituents.binarisation import EMPTY, binarise, restore
@@ -43,31 +43,13 @@ def test_chains_merge_and_the_rest_branches_to_the_right():
     assert there_and_back(tree) == tree
 
 
-@given(trees())
-def test_random_trees_come_back(tree):
-    assert there_and_back(tree) == tree
-
-
 @given(trees(trace=True))
-def test_random_trees_come_back_without_traces(tree):
+def test_random_trees_become_binary_and_come_back(tree):
     bare = tree.without_traces()
-    assert there_and_back(bare) == bare
-
-
-@given(trees())
-def test_the_spans_are_those_of_a_binary_tree(tree):
-    spans = binarise(tree)
-    assert len(spans) == 2 * len(tree.words) - 1
-    assert is_binary(spans, len(tree.words))
-
-
-@pytest.mark.slow  # a whole treebank
-def test_gum_comes_back():
-    for tree in gum_trees():
-        assert there_and_back(tree) == tree
-        spans = binarise(tree)
-        assert len(spans) == 2 * len(tree.words) - 1
-        assert is_binary(spans, len(tree.words))
+    spans = binarise(bare)
+    assert len(spans) == 2 * len(bare.words) - 1
+    assert is_binary(spans, len(bare.words))
+    assert restore(bare.words, bare.tags, spans) == bare
 
 
 @given(trees(), st.randoms(use_true_random=False))

@@ -106,15 +106,6 @@ def test_any_text_is_a_tree_or_a_bracket_error(text):
     assert list(nodes) in (flattened(nested(text)), flattened(nested(f"({text})")))
 
 
-@pytest.mark.parametrize(
-    "text", ["(S " * 5000 + "(NN a)" + ")" * 5000, "(S (X b) " * 5000 + "(NN a)" + ")" * 5000]
-)
-def test_a_depth_of_5000(text):
-    nodes = parse(text)
-    assert nodes[4999].label == "S" or nodes[2 * 4999].label == "S"
-    assert nodes[0].end == nodes[-1].end == text.count("a") + text.count("b")
-
-
 def test_memory_is_linear_in_the_depth():
     def peak(depth):
         text = "(S (X b) " * depth + "(NN a)" + ")" * depth

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 from hypothesis import given
-from tests.data.constituents.random_trees import gum_trees, trees
+from tests.data.constituents.random_trees import trees
 
 from strukt.data.constituents import TRACE, Constituent, Node, Tree, escape
 
@@ -39,15 +39,6 @@ def test_writing_and_reading_is_the_identity(tree):
 @given(trees(trace=True))
 def test_building_from_the_parts_is_the_identity(tree):
     assert Tree.build(tree.words, tree.tags, tree.constituents) == tree
-
-
-@pytest.mark.slow  # in CI tests/data/test_brackets.py reads the same treebank
-def test_gum_goes_round():
-    found = gum_trees()
-    assert len(found) == 7262
-    for tree in found:
-        assert Tree.parse(str(tree)) == Tree.build(tree.words, tree.tags, tree.constituents) == tree
-        assert tree.without_traces() == tree
 
 
 def test_building_needs_no_top():

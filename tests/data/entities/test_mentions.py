@@ -57,19 +57,6 @@ def test_order(found):
         assert (before.start, after.end, before.label) < (after.start, before.end, after.label)
 
 
-def test_depths_by_hand():
-    chain = [Entity(0, 4, "A"), Entity(0, 3, "B"), Entity(1, 2, "C"), Entity(3, 4, "D")]
-    assert depths(chain) == [0, 1, 2, 1]
-    twins = [Entity(1, 2, "A"), Entity(1, 2, "B"), Entity(0, 5, "C")]
-    assert depths(twins) == [1, 1, 0]
-    assert depths([Entity(0, 5, "A"), Entity(0, 5, "B"), Entity(2, 3, "C")]) == [0, 0, 2]
-    assert depths([]) == []
-
-
-def test_neighbours_and_twins_do_not_cross():
-    assert crossings([Entity(0, 2, "A"), Entity(2, 4, "B"), Entity(0, 2, "C"), Entity(1, 2, "D")]) == []
-
-
 def test_many_entities_inside_each_other():
     nested = [Entity(0, end, "A") for end in range(5000, 0, -1)]
     assert depths(nested) == list(range(5000))

@@ -121,14 +121,6 @@ def tagged(found, source):
     return TaggedWords([f"w{i}" for i in range(len(tags))], converted(tags, "BIO", source), "columns.txt", 1)
 
 
-@given(spans, st.sampled_from(list(SCHEMES)), st.sampled_from(list(SCHEMES)))
-def test_there_and_back_again(found, source, target):
-    sentence = tagged(found, source)
-    there = sentence.converted(SCHEMES[source], SCHEMES[target])
-    assert there.words == sentence.words
-    assert there.converted(SCHEMES[target], SCHEMES[source]) == sentence
-
-
 @given(st.lists(spans, min_size=1), st.sampled_from(list(SCHEMES)))
 def test_the_scheme_that_is_found_reads_the_spans_that_were_written(found, source):
     sentences = [tagged(each, source) for each in found]
