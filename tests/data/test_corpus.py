@@ -31,7 +31,10 @@ def test_format_of_a_name(name, expected):
 @pytest.mark.parametrize(
     ("name", "formats", "expected"),
     [
-        ("train.tsv.gz", ["cogs", "text"], "cogs"),
+        ("train.tsv.gz", corpus.LOGICAL_FORMS, "cogs"),
+        ("train.tsv", corpus.CLASSES, "labelled"),
+        ("train.tsv", corpus.PAIRS, "pairs"),
+        ("train.tsv", corpus.LISTS, "listops"),
         ("train.tsv", ["conllu", "columns", "cogs"], "columns"),  # the first that the name may stand for
         ("train.tsv", ["brackets"], "columns"),
         ("train.conllu", ["cogs", "text"], "conllu"),

@@ -28,10 +28,6 @@ def test_annotated_text_is_conllu():
     assert again.arcs == [(2, "nsubj"), (0, "root")]
 
 
-def test_no_line_end_at_the_end_is_no_problem():
-    assert len(read("a\nb")) == 2
-
-
 @pytest.mark.parametrize(
     ("given_text", "expected"),
     [

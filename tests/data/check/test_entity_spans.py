@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from strukt.data.check import check
-from strukt.errors import DataError
 
 DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 
@@ -114,17 +113,7 @@ def test_json_lines():
     assert all(problem.remedy for problem in report.problems)
 
 
-def test_only_so_many_problems_are_kept():
-    report, found = checked("x\n" * 50, "jsonl", kept=10)
-    assert (len(found), report.problem_count) == (10, 50)
-
-
 @pytest.mark.parametrize("format", ["conllu", "columns", "jsonl"])
 def test_an_empty_file(format):
     _, found = checked("", format)
     assert found == [("empty-file", None)]
-
-
-def test_format_that_does_not_fit():
-    with pytest.raises(DataError, match="the task ner needs the format conllu or columns or jsonl, not text"):
-        checked("a b\n", "text")

@@ -2,14 +2,12 @@
 
 import io
 
-import pytest
 from hypothesis import given
 from tests.data.constituents.random_trees import gum_files
 from tests.fuzz.grammars import attempt, mutated, mutations
 
 from strukt.data import brackets
 from strukt.data.check import check
-from strukt.errors import DataError
 
 TREES = """\
 (ROOT (S-A (NP-SBJ (-NONE- *)) (VP (VB Go) (PP=1 (IN on)))))
@@ -139,10 +137,3 @@ def test_check_agrees_with_reading(changes):
     else:
         first = next(problem for problem in report.problems if not problem.repaired)
         assert str(first) == str(error)
-
-
-@pytest.mark.parametrize("format", ["columns", "text"])
-def test_a_format_that_does_not_fit(format):
-    message = f"a.ptb: the task constituency needs the format brackets or conllu, not {format}"
-    with pytest.raises(DataError, match=message):
-        checked("(S (NN a))\n", format)

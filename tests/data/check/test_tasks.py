@@ -136,22 +136,13 @@ def test_white_space_in_a_blank_line():
     assert report.sentences == 2
 
 
-def test_format_by_name(tmp_path):
-    path = tmp_path / "a.tsv"
-    path.write_text("Ada\tB-PER\n\n")
-    assert check("tag", path).summary() == {
-        "sentences": 1,
-        "words": 1,
-        "longest sentence": 1,
-        "tag labels": 1,
-    }
-
-
 @pytest.mark.parametrize(
     ("task", "format", "message"),
     [
         ("dependency", "columns", "the task dependency needs the format conllu, not columns"),
         ("tag", "text", "the task tag needs the format conllu or columns, not text"),
+        ("constituency", "columns", "the task constituency needs the format brackets or conllu, not columns"),
+        ("ner", "text", "the task ner needs the format conllu or columns or jsonl, not text"),
     ],
 )
 def test_format_that_does_not_fit(task, format, message):
@@ -164,11 +155,6 @@ def test_unknown_task():
         ValueError, match="there is no check for 'parse'; choose one of tag, dependency, constituency"
     ):
         check("parse", io.BytesIO(b""), "conllu")
-
-
-def test_missing_file(tmp_path):
-    with pytest.raises(DataError, match="there is no such file"):
-        check("tag", tmp_path / "no.conllu")
 
 
 def test_heads_of_classified_sentences_are_a_tree_if_there_are_any():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.data import classes, corpus
+from strukt.data import classes
 from strukt.data.classes import labelled
 from strukt.errors import DataError
 
@@ -63,10 +63,3 @@ def test_a_class_that_cannot_be_written_is_refused():
     [sentence] = read("good\tfine\n")
     with pytest.raises(ValueError, match="cannot be written to a column"):
         sentence.annotated(label="a\tb")
-
-
-def test_the_name_of_a_file_tells_the_format_by_what_is_read_for(tmp_path):
-    path = tmp_path / "train.tsv"
-    path.write_text("good\tfine\n")
-    [sentence] = corpus.read(str(path), readers=corpus.CLASSES)
-    assert sentence.label == "good"

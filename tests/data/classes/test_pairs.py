@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.data import corpus
 from strukt.data.check import check
 from strukt.data.classes import pairs
 from strukt.errors import DataError
@@ -118,12 +117,3 @@ def test_a_class_that_cannot_be_written_is_refused():
     [pair] = read("A\tB\n")
     with pytest.raises(ValueError, match="cannot be written to a column"):
         pair.annotated(label="a\tb")
-
-
-def test_the_name_of_a_file_tells_the_format_by_what_is_read_for(tmp_path):
-    path = tmp_path / "train.tsv"
-    path.write_text("A\tB\tneutral\n")
-    [pair] = corpus.read(str(path), readers=corpus.PAIRS)
-    assert pair.label == "neutral"
-    with pytest.raises(DataError, match="plain text has no annotation; give a corpus as pairs"):
-        corpus.read_annotated(path.rename(tmp_path / "train.txt"), readers=corpus.PAIRS)

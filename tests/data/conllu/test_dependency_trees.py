@@ -70,9 +70,3 @@ def test_all_tree_problems_of_a_sentence():
     assert found == [("deprel", 14), ("root", 2), ("cycle", 3)]
     *_, cycle = conllu.tree_problems(sentence)
     assert cycle.message.endswith("12 -> ...")
-
-
-def test_long_sentence_without_recursion():
-    length = 20_000
-    sentence = conllu.from_forms(["w"] * length).annotated(head=range(length), deprel=["dep"] * length)
-    assert conllu.require_tree(sentence).heads == list(range(length))

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from strukt.data import classes, corpus
+from strukt.data import classes
 from strukt.data.conllu import sentence_labels
 
 WORDS = "1\tToo\t_\t_\t_\t_\t2\tadvmod\t_\t_\n2\ttepid\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
@@ -49,7 +49,3 @@ def test_faults():
     assert error == "<stream>:1: the sentence has no class; add the comment # label = CLASS"
     with pytest.raises(ValueError, match="label"):
         sentence.annotated(label="a\nb")
-
-
-def test_the_end_of_the_name_tells():
-    assert corpus.format_of("train.conllu.gz", corpus.CLASSES) == "conllu"

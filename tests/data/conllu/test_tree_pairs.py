@@ -4,7 +4,6 @@ import io
 
 import pytest
 
-from strukt.data import corpus
 from strukt.data.check import check
 from strukt.data.conllu import tree_pairs
 from strukt.errors import DataError
@@ -53,11 +52,6 @@ def test_annotations_are_of_the_premise_and_of_all_words():
 def test_a_premise_alone_is_refused():
     with pytest.raises(DataError, match="<stream>:7: the premise has no hypothesis; write it as the next"):
         read(TEXT[: TEXT.index("1\tLoud")] + sentence(["Loud"], [0]) + sentence(["Odd"], [0], "# label = no"))
-
-
-def test_the_format_is_known_by_its_name(tmp_path):
-    (tmp_path / "pairs.conllu").write_text(TEXT, encoding="utf-8")
-    assert list(corpus.read(tmp_path / "pairs.conllu", readers=corpus.PAIRS)) == read(TEXT)
 
 
 def test_what_is_wrong_is_told():

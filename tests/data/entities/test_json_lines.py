@@ -10,7 +10,6 @@ from tests.data.entities.test_mentions import entities
 from tests.fuzz.grammars import mutated, mutations, read_or_refused, text
 
 from strukt.data.entities import Entity, json_lines, ordered
-from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 LINE = (
@@ -164,15 +163,6 @@ def test_whole_characters_as_escapes():
     [sentence] = read('{"tokens": ["\\ud83d\\ude02"]}')
     assert sentence.forms == ["😂"]
     assert str(sentence.annotated(entities=[])) == '{"tokens": ["\\ud83d\\ude02"], "entities": []}\n'
-
-
-def test_files_without_sentences_and_blank_lines():
-    with pytest.raises(DataError, match="the file holds no sentence"):
-        read("")
-    with pytest.warns(DataWarning, match=r"fuzz\.jsonl:2: the blank line belongs to no sentence") as warned:
-        sentences = read(f"{LINE}\n\n{LINE}\n \n")
-    assert len(warned) == 1
-    assert [sentence.line for sentence in sentences] == [1, 3]
 
 
 def test_plain_text():

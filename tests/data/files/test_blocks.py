@@ -47,13 +47,6 @@ def test_the_text_is_kept(sentences, blank):
     assert [block.lines for block in found] == sentences
 
 
-def test_line_numbers_point_into_the_file():
-    content = b"\na\nb\n\n\n\nc\n \nd\n"
-    found, _ = cut(content)
-    for block in found:
-        assert content.decode().splitlines()[block.line - 1] == block.lines[0]
-
-
 def test_empty_file_is_an_error_for_ordinary_reading():
     with pytest.raises(
         DataError, match=r"^<stream>: the file holds no sentence; give a file with at least one$"

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.data.files.line_blocks import line_blocks
-from strukt.errors import DataError
 
 
 def cut(content):
@@ -37,8 +36,3 @@ def test_every_line_that_is_not_blank_is_a_block_with_its_number(lines):
     assert [(block.line, *block.lines) for block in found] == [
         (number, line) for number, line in enumerate(lines, 1) if line.strip()
     ]
-
-
-def test_an_empty_file_is_refused():
-    with pytest.raises(DataError, match="<stream>: the file holds no sentence"):
-        list(line_blocks(io.BytesIO(b"")))

@@ -9,7 +9,6 @@ from tests.fuzz.grammars import mutated, mutations, read_or_refused
 
 from strukt.data import listops
 from strukt.data.check import check
-from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 LINE = "9\t[MAX 2 9 [MIN 4 7 ] 0 ]"
@@ -80,13 +79,6 @@ def test_what_is_refused(line, message):
         read(f"{LINE}\n{line}\n")
 
 
-def test_blank_lines_are_dropped_with_a_warning():
-    with pytest.warns(DataWarning, match="the blank line belongs to no sentence"):
-        assert len(read(f"{LINE}\n\n{LINE}\n")) == 2
-    with pytest.raises(DataError, match="the file holds no sentence"):
-        read("")
-
-
 def test_a_check_finds_missing_and_wrong_values():
     text = f"{LINE}\n[MAX 2 9 ]\n8{LINE[1:]}\n9\t[MAX\n5\t[SM 9 6 ]\n"
     report = check("listops", io.BytesIO(text.encode()), "listops")
@@ -119,7 +111,10 @@ def named(content):
 
 
 @pytest.mark.skipif(not LISTOPS.exists(), reason="needs the corpora that are shared between developers")
-@pytest.mark.parametrize(("name", "symbols", "longest"), [("d20s", 428_451, 939), ("d8", 149_185, 93)])
+@pytest.mark.parametrize(
+    ("name", "symbols", "longest"),
+    [pytest.param("d20s", 428_451, 939, marks=pytest.mark.slow), ("d8", 149_185, 93)],
+)
 def test_published_expressions(name, symbols, longest):
     """The numbers of the corpus's description; a value that is not the one given would be a problem."""
     report = check("listops", LISTOPS / f"test_{name}.tsv.gz")

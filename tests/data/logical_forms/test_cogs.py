@@ -10,7 +10,6 @@ from tests.fuzz.grammars import mutated, mutations, read_or_refused
 
 from strukt.data import corpus
 from strukt.data.check import check
-from strukt.data.files.problems import DataWarning
 from strukt.data.logical_forms import Tags, cogs
 from strukt.errors import DataError
 
@@ -83,12 +82,6 @@ def test_columns_that_cannot_be(columns, message):
         sentence.annotated(**columns)
 
 
-def test_there_is_no_place_for_notes():
-    [sentence] = read(LINE)
-    with pytest.raises(ValueError, match="p: files of logical forms have no place for notes on words"):
-        sentence.with_misc(p=["1"] * 5)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -101,18 +94,12 @@ def test_there_is_no_place_for_notes():
             "some.tsv:2: the sentence is empty; write its words, a TAB, and its logical form",
         ),
         (f"{LINE}\nIt fell\tfall\n", "some.tsv:2: 'fall' is neither like 'cake ( x _ 4 )' nor like"),
-        ("", "some.tsv: the file holds no sentence; give a file with at least one"),
     ],
 )
 def test_malformed(text, message):
     with pytest.raises(DataError) as caught:
         read(text)
     assert str(caught.value).startswith(message)
-
-
-def test_blank_lines_are_dropped_with_a_warning():
-    with pytest.warns(DataWarning, match="some.tsv:2: the blank line belongs to no sentence; dropping such lines"):
-        assert "".join(map(str, read(f"{LINE}\n\n\n{LINE}\n"))) == f"{LINE}\n{LINE}\n"
 
 
 @pytest.mark.parametrize(
