@@ -17,13 +17,6 @@ def test_equals_the_share_over_all_sentences(sentences):
     assert accuracy.result() == {"accuracy": pytest.approx(expected)}
 
 
-def test_words_count_alike_in_short_and_long_sentences():
-    accuracy = Accuracy()
-    accuracy.update(["A"], ["B"])
-    accuracy.update(["A", "A", "A"], ["A", "A", "A"])
-    assert accuracy.result() == {"accuracy": 75.0}
-
-
 def test_sentences_that_differ_in_length_change_nothing():
     accuracy = Accuracy()
     with pytest.raises(ValueError, match="gold has 2 tags, predicted 1; expected one for each word"):

@@ -89,24 +89,6 @@ def test_equals_the_official_evaluation(pairs):
     assert score.result() == pytest.approx(expected)
 
 
-@given(sentence_pair())
-def test_a_tree_agrees_with_itself(pair):
-    score = AttachmentScore()
-    score.update(pair[0], pair[0])
-    result = score.result()
-    assert (result["UAS"], result["LAS"]) == (100, 100)
-
-
-@given(st.lists(sentence_pair(), min_size=1, max_size=4))
-def test_bounds(pairs):
-    score = AttachmentScore()
-    for gold, system in pairs:
-        score.update(gold, system)
-    result = score.result()
-    assert 0 <= result["LAS"] <= result["UAS"] <= 100
-    assert 0 <= result["CLAS"] <= 100
-
-
 def test_by_hand():
     score = AttachmentScore()
     gold = [(2, "det"), (3, "nsubj:pass"), (0, "root"), (3, "punct")]
@@ -115,12 +97,6 @@ def test_by_hand():
     assert score.result() == {"UAS": 75.0, "LAS": 75.0, "CLAS": 100.0}
     score.update([(0, "root")], [(0, "nsubj")])
     assert score.result() == {"UAS": 80.0, "LAS": 60.0, "CLAS": pytest.approx(200 / 3)}
-
-
-def test_punctuation_counts():
-    score = AttachmentScore()
-    score.update([(2, "punct"), (0, "root")], [(0, "punct"), (0, "root")])
-    assert score.result()["UAS"] == 50
 
 
 def test_nothing_yet():

@@ -132,11 +132,6 @@ def test_a_corpus():
     }
 
 
-def test_f1_is_the_harmonic_mean_over_the_corpus():
-    result = scored((GOLD, "(S (PRP this) (VBZ is) (DT a) (NN test))")).result()
-    assert (result["precision"], result["recall"], result["f1"]) == (100, 25, 40)
-
-
 def test_nothing_yet():
     assert set(Parseval().result().values()) == {0.0}
     assert Parseval().details() == {"label": {}}

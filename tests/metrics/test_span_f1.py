@@ -47,22 +47,6 @@ def test_scores_by_label_add_up(pairs):
         assert only == score.result()
 
 
-def test_a_span_needs_both_borders_and_the_label():
-    score = SpanF1()
-    score.update(["B-X", "I-X", "O", "B-Y"], ["B-X", "O", "O", "B-Z"])
-    assert score.result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
-    score.update(["B-X", "I-X"], ["B-X", "I-X"])
-    assert score.result() == pytest.approx({"precision": 100 / 3, "recall": 100 / 3, "f1": 100 / 3})
-    assert score.details()["label"]["X"]["recall"] == 50
-
-
-def test_spans_do_not_run_over_sentences():
-    score = SpanF1()
-    score.update(["B-X"], ["B-X"])
-    score.update(["I-X"], ["I-X"])
-    assert score.gold.total() == 2
-
-
 def test_nothing_yet_and_different_lengths():
     assert SpanF1().result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     with pytest.raises(ValueError, match="gold has 1 tags, predicted 2"):

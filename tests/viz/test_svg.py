@@ -75,15 +75,6 @@ def test_pictures_on_one_page_share_no_id():
     assert not re.findall(r"\bid=", "".join(map(draw, PICTURES.values())))
 
 
-def test_what_has_no_drawing_is_refused():
-    with pytest.raises(TypeError, match=r"^diagram: got a str, expected a picture with a function 'svg'"):
-        draw("Dogs bark")
-
-
-def test_the_style_knows_light_and_dark():
-    assert "prefers-color-scheme: dark" in STYLE
-
-
 def test_several_pictures_stand_one_below_the_other_in_a_file():
     pictures = [PICTURES["arcs"], PICTURES["heat map"], Diagram(["a & b"], ["A"], title="weight <.5>")]
     root = ElementTree.fromstring(document(*pictures))

@@ -50,7 +50,3 @@ def test_colours_are_codes_around_runs_of_one_role():
     grid.write(0, 0, "ab", "tag")
     grid.write(0, 3, "c", "form")
     assert grid.render(COLOURED) == "\x1b[33mab\x1b[0m \x1b[1mc\x1b[0m"
-
-
-def test_an_empty_grid_is_empty_text():
-    assert Grid().render(PLAIN) == ""

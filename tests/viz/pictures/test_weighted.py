@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from tests.viz.told import told
 
-from strukt.viz import Bracket, BracketDiagram, Diagram, WeightedStructures, html, svg, terminal
+from strukt.viz import Bracket, BracketDiagram, Diagram, WeightedStructures, svg, terminal
 
 FORMS = ["a<b", "&"]
 TREES = [Diagram(FORMS, heads=heads) for heads in ([2, 0], [0, 1])]
@@ -56,13 +56,6 @@ def test_in_the_terminal_each_stands_under_its_weight(width):
     assert all(len(bar) <= width for bar in bars)
     drawn = "\n".join(lines)
     assert all(terminal.draw(picture, width) in drawn for picture in FOUND.pictures)
-
-
-def test_a_page_has_the_set_as_one_figure():
-    page = html.page([FOUND], "T")
-    assert page.count("<figure>") == 1
-    assert "of &lt;it&gt;" in page
-    assert "<it>" not in page
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,3 @@ def test_missing_room_is_shared():
 
 def test_nothing_is_wider_than_needed():
     assert Spans([3, 4], [Bracket("S", 0, 2)], [9], gap=2).width == 9
-
-
-def test_no_words():
-    assert Spans([], [], [], gap=2).width == 0

@@ -83,13 +83,6 @@ def test_the_brackets_are_read_out():
     )
 
 
-def test_text_is_escaped():
-    tree = BracketDiagram(["<script>"], [Bracket('"<b>', 0, 1)], ["a\x00&"])
-    assert "<script" not in draw(tree)
-    assert elements(tree, "text", "label")[0].text == '"<b>'
-    assert elements(tree, "text", "tag")[0].text == "a�&"
-
-
 def test_no_words_and_no_brackets_make_pictures_too():
     for tree in (BracketDiagram([], []), BracketDiagram(["a"], [])):
         assert ElementTree.fromstring(draw(tree)).tag == NAMESPACE + "svg"

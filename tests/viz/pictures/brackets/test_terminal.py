@@ -2,9 +2,7 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.viz.pictures.brackets.test_picture import diagrams
@@ -15,7 +13,6 @@ from strukt.viz.canvas.terminal import COLOURED
 from strukt.viz.canvas.width import display_width
 from strukt.viz.terminal import draw
 
-TREEBANK = Path(__file__).parents[4] / "../shared/data/gum/const/GUM_academic_art.ptb"
 LABEL = st.sampled_from(["S", "NP", "WHADVP-TMP", "国境", "e\u0301"])
 
 
@@ -97,14 +94,6 @@ def test_sixty_words_that_do_not_fit_become_an_outline():
     assert all(display_width(line) <= 40 for line in draw(tree, 40).split("\n"))
 
 
-def test_thirty_brackets_one_in_the_other():
-    lines = draw(deep(30), width=200).split("\n")
-    assert len(lines) == 61
-    assert [label for line in lines[:-1:2] for label in re.findall(r"X\d+", line)] == [
-        f"X{place}" for place in range(30)
-    ]
-
-
 def test_thousands_of_brackets_need_no_recursion():
     assert draw(deep(3000), width=80).split("\n")[-1] == "2999 X2999─ w"
 
@@ -164,32 +153,3 @@ def at(lines, row, column):
 def test_no_picture_is_wider_than_the_terminal(tree, width):
     """The widest label with a depth before it and a word behind it takes 17 columns."""
     assert all(len(cells(line)) <= width for line in draw(tree, width).split("\n"))
-
-
-@pytest.mark.skipif(not TREEBANK.exists(), reason="the treebank GUM is not here")
-@pytest.mark.parametrize("width", [60, 100, 1000])
-def test_sentences_of_a_treebank(width):
-    for text in TREEBANK.read_text(encoding="utf-8").split("\n\n")[:40]:
-        tree = parsed(text)
-        lines = draw(tree, width).split("\n")
-        assert all(display_width(line) <= width for line in lines)
-        shown = re.findall(r"[^\s│├╰╭╮┴┬┼─]+", "\n".join(lines))
-        assert len([text for text in shown if text == "NP"]) == sum(b.label == "NP" for b in tree.brackets)
-
-
-def parsed(text):
-    """A tree of the Penn Treebank."""
-    forms, tags, brackets, open_ones = [], [], [], []
-    for opening, label, word in re.findall(r"(\()([^\s()]+)|([^\s()]+|\))", text):
-        if opening:
-            open_ones.append(len(brackets))
-            brackets.append(Bracket(label, len(forms), 0))
-        elif word == ")":
-            place = open_ones.pop()
-            if place is not None:
-                brackets[place] = replace(brackets[place], end=len(forms))
-        else:
-            tags.append(brackets.pop().label)
-            forms.append(word)
-            open_ones[-1] = None
-    return BracketDiagram(forms, brackets, tags)

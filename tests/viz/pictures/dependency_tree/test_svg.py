@@ -57,18 +57,6 @@ def test_words_do_not_overlap():
         assert right - left > (text_width(first, 17.0) + text_width(second, 17.0)) / 2
 
 
-def test_text_is_escaped():
-    diagram = Diagram(['<script>alert("&")</script>'], ["<b>"], [0], ["a<b"])
-    picture = draw(diagram)
-    assert "<script" not in picture
-    assert elements(diagram, "text", "form")[0].text == '<script>alert("&")</script>'
-    assert elements(diagram, "text", "label")[0].text == "a<b"
-
-
-def test_control_characters_are_replaced_because_xml_forbids_them():
-    assert elements(Diagram(["a\x00b"]), "text", "form")[0].text == "a�b"
-
-
 def test_an_improbable_arc_is_lighter():
     _, faint, strong = elements(
         Diagram(["a", "b", "c"], heads=[2, 0, 2], head_probabilities=[0.1, 0.5, 1.0]), "path", "arc"
