@@ -58,12 +58,6 @@ def test_a_task_with_a_typing_error_gets_a_suggestion(capsys):
     assert capsys.readouterr().err == "error: unknown task 'dependncy'; did you mean 'dependency'?\n"
 
 
-@pytest.mark.parametrize("name", ["missing.conllu", "."])
-def test_a_file_that_cannot_be_read_is_named(name, capsys):
-    assert main(["check", "tag", name, "--format", "conllu"]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {name}: ")
-
-
 def test_compressed_corpora_and_many_labels(tmp_path, capsys):
     path = tmp_path / "tags.tsv.gz"
     path.write_bytes(gzip.compress("".join(f"w\tTAG-{number:09}\n" for number in range(20)).encode() + b"\n"))
@@ -124,6 +118,7 @@ BROKEN = {
     "tag upos": (TAGGED.format("_"), "t.conllu", ["--column", "upos"], ["--column", "upos"]),
     "dependency": (GOOD + GOOD.replace("\t2\tnsubj", "\t0\tnsubj"), "t.conllu", [], []),
     "ner": ("a\tO\nb\tI-X\n\n", "t.tsv", [], []),
+    "ner json": ('{"tokens": ["a"]}\n', "t.jsonl", [], []),
     "constituency": ("(S (A a)\n   (B b))\n(S (A a) (B b)))\n", "t.ptb", [], []),
     "classify": ("one\ta b\n\tc\n", "t.tsv", [], []),
     "dictionary": ("one\ta b\n\tc\n", "t.tsv", [], []),
@@ -131,6 +126,7 @@ BROKEN = {
     "listops": ("3\t[MAX 3 1 ]\n4\t[MAX 3 1 ]\n", "t.tsv", ["--target", "value", "--reads", "words"], []),
     "cogs": ("A b .\tb ( x _ 1 ) AND\tprimitive\n", "t.tsv", [], []),
     "sort": ("3 1 2\n\n4 x\n", "t.txt", [], []),
+    "count": ("0 1\n1 x\n", "t.txt", [], []),
 }
 
 

@@ -268,7 +268,9 @@ def public(name, file):
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the copies of the corpora for offline use are not here")
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "gum" else name for name in CORPORA]
+)
 def test_every_corpus_arrives_and_is_read(name, site, tmp_path, monkeypatch, capsys):
     known = CORPORA[name]
     mirrored = []

@@ -24,26 +24,6 @@ def test_json_has_all_digits(tagger, treebank, capsys):
     assert out.count("\n") == 1
 
 
-@pytest.mark.parametrize("file", ["none.conllu", "/"])
-def test_a_corpus_that_cannot_be_read(tagger, file, capsys):
-    assert main(["evaluate", tagger, file, "--format", "conllu"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"error: {file}: ")
-
-
-def test_a_folder_that_is_no_model(tmp_path, treebank, capsys):
-    assert main(["evaluate", str(tmp_path), treebank.test]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path}: ")
-
-
-def test_the_format_of_a_name_that_says_nothing_is_asked_for(tagger, tmp_path, capsys):
-    file = tmp_path / "corpus"
-    file.write_text("x\n")
-    assert main(["evaluate", tagger, str(file)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {file}: its name does not determine the format")
-
-
 def test_models_side_by_side(tagger, treebank, capsys):
     assert main(["evaluate", tagger, treebank.test, "--json"]) == 0
     alone = json.loads(capsys.readouterr().out)

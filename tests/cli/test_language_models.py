@@ -126,13 +126,6 @@ def test_a_sentence_is_drawn(kind, train, tmp_path, capsys):
     assert picture.read_text().startswith("<svg")
 
 
-def test_a_corpus_is_checked(corpus, tmp_path, capsys):
-    assert main(["check", "lm", corpus]) == 0
-    assert "sentences          40" in capsys.readouterr().out
-    (tmp_path / "empty.txt").write_text("\n")
-    assert main(["check", "lm", str(tmp_path / "empty.txt")]) == 2
-
-
 def test_other_models_make_nothing_up(tagger, capsys):
     assert main(["generate", tagger]) == 2
     assert "strukt generate needs a language model; MODEL is of the task tag" in capsys.readouterr().err

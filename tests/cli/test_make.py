@@ -116,14 +116,6 @@ def test_a_corpus_is_checked(task, corpus, tmp_path, capsys):
     assert ["sentences", "2"] in [line.split() for line in out.splitlines()]
 
 
-def test_training_names_the_file_and_the_line(task, corpus, tmp_path, capsys):
-    faulty = tmp_path / "faulty.txt"
-    faulty.write_text("0 1\n1 x\n")
-    files = ["--train", str(faulty), "--dev", corpus, "-o", str(tmp_path / "model")]
-    assert main(["train", task, *files, *SMALL]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {faulty}:2: 'x' is not a ")
-
-
 def test_what_training_prints_evaluation_finds_again(model, corpus, capsys):
     capsys.readouterr()
     assert main(["evaluate", model, corpus, "--json"]) == 0

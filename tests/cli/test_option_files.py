@@ -75,13 +75,12 @@ def test_a_hostile_file_is_refused_in_one_line(name, tmp_path):
     assert_refused_in_one_line(done.returncode, done.stdout, done.stderr, message)
 
 
-@pytest.mark.parametrize("option", ["--config", "--encoder"])
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("option", "content", "message"),
     [
-        ("train: a\nencoder: {kind: ä}\n".encode("latin-1"), ":2: byte 0xe4 is not UTF-8; convert the file"),
-        ("train: ä\n".encode("utf-16-le"), ":1: byte 0xe4 is not UTF-8; convert the file"),
-        (b"\xfe\xff\x00t", ":1: byte 0xfe is not UTF-8"),
+        ("--config", "train: a\nencoder: {kind: ä}\n".encode("latin-1"), ":2: byte 0xe4 is not UTF-8; convert"),
+        ("--config", b"\xfe\xff\x00t", ":1: byte 0xfe is not UTF-8"),
+        ("--encoder", "train: ä\n".encode("utf-16-le"), ":1: byte 0xe4 is not UTF-8; convert the file"),
     ],
 )
 def test_another_encoding_is_said(option, content, message, tmp_path, capsys):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from strukt.cli.console import UsageError, choose, suggestion
+from strukt.cli.console import UsageError, suggestion
 from strukt.cli.main import main
 from strukt.cli.options import Parser
 
@@ -57,14 +57,6 @@ def test_among_many_options_only_what_is_alike_is_suggested(given, message):
 
 def test_nothing_is_an_option_after_two_dashes(parser):
     assert parser.parse(["--", "--odd"]).file == "--odd"
-
-
-def test_choose_gives_back_what_is_known():
-    assert choose("b", ["a", "b"], "letter") == "b"
-
-
-def test_suggestion_prefers_the_nearest():
-    assert suggestion("evalute", ["train", "evaluate", "predict"]) == "did you mean 'evaluate'?"
 
 
 @pytest.mark.parametrize("command", ["evaluate", "predict", "show", "check"])

@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -146,37 +145,6 @@ def wait_for(condition) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.slow  # a process; in CI tests/cli/test_streams.py closes an output
-def test_a_closed_pipe_ends_it_quietly(tagger, treebank, tmp_path):
-    large = tmp_path / "large.conllu"
-    large.write_bytes(Path(treebank.test).read_bytes() * 100)
-    process = subprocess.Popen(
-        [*STRUKT, "predict", tagger, large], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    process.stdout.readline()
-    process.stdout.close()
-    assert without_notice(process.stderr.read()) == ""
-    process.stderr.close()
-    assert process.wait(TIMEOUT) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("before", [None, "what stood here\n"])
-def test_a_kill_leaves_nothing_half_written(tagger, treebank, tmp_path, before):
-    output = tmp_path / "out.conllu"
-    if before:
-        output.write_text(before)
-    arguments = [*STRUKT, "predict", tagger, "-", "-o", str(output), "--force"]
-    process = subprocess.Popen(arguments, stdin=subprocess.PIPE)
-    process.stdin.write(Path(treebank.test).read_bytes() * 30)
-    process.stdin.flush()
-    wait_for(lambda: any(path.stat().st_size for path in tmp_path.iterdir() if path != output))
-    process.send_signal(signal.SIGKILL)
-    process.wait(TIMEOUT)
-    process.stdin.close()
-    assert (output.read_text() if output.exists() else None) == before
-
-
 def test_a_broken_line_is_named_and_the_old_file_stays(tagger, treebank, tmp_path, capsys):
     broken, output = tmp_path / "broken.conllu", tmp_path / "out.conllu"
     broken.write_text(Path(treebank.test).read_text() * 20 + "1\tx\n\n")
@@ -187,16 +155,6 @@ def test_a_broken_line_is_named_and_the_old_file_stays(tagger, treebank, tmp_pat
     assert err.count("\n") == 1
     assert output.read_text() == "what stood here\n"
     assert sorted(os.listdir(tmp_path)) == ["broken.conllu", "out.conllu"]
-
-
-def test_a_missing_file_is_noticed_before_anything_is_written(tagger, treebank, capsys):
-    assert main(["predict", tagger, treebank.test, "missing.conllu"]) == 2
-    assert capsys.readouterr() == ("", "error: missing.conllu: there is no such file\n")
-
-
-def test_an_output_that_cannot_be_written(tagger, treebank, tmp_path, capsys):
-    assert main(["predict", tagger, treebank.test, "-o", str(tmp_path / "no" / "out.conllu")]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/no/out.conllu: cannot be written")
 
 
 @pytest.mark.slow

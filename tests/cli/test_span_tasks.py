@@ -95,20 +95,6 @@ def fed(monkeypatch, text):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
-@pytest.mark.parametrize("name", ["constituency", "ner"])
-def test_help_names_the_options(name, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["train", name, "--help"])
-    assert ended.value.code == 0
-    out = capsys.readouterr().out
-    for option in ("--criterion", "--bits", "--span_size", "--variant", "--temperature", "--tree_weight"):
-        assert option in out
-    assert ("--tag_weight" in out) == (name == "constituency")
-    assert ("flat" in out) == (name == "ner")
-    assert main(["train", "--help"]) == 0
-    assert re.search(rf"^  {name} ", capsys.readouterr().out, re.MULTILINE)
-
-
 def test_evaluation_prints_scores_and_tables(task, capsys):
     assert main(["evaluate", task.model, task.corpus]) == 0
     scores, *tables = capsys.readouterr().out.rstrip("\n").split("\n\n")
@@ -285,37 +271,6 @@ def test_a_development_corpus_is_looked_at_before_the_training(corpora, tmp_path
     error = capsys.readouterr().err
     assert "dev.conllu:1: the sentence has no constituency tree" in error
     assert "epoch" not in error
-
-
-@pytest.mark.parametrize("name", ["constituency", "ner"])
-def test_check_says_what_is_in_a_corpus(name, corpora, capsys):
-    assert main(["check", name, getattr(corpora, name)]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"^problems +0$", out, re.MULTILINE)
-    assert re.search(r"^sentences +24$", out, re.MULTILINE)
-    labels = {"constituency": r"^constituent  .*\bNP 24\b", "ner": r"^type  PER "}
-    assert re.search(labels[name], out, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "text", "line"),
-    [
-        ("constituency", "a.ptb", "(S (NN a))\n(S (NN b)\n", 2),
-        ("ner", "a.bio", "a\tB-X\tO\nb\tI-X\tB-Y\nc\tO\tI-Y\n\n", 2),
-        ("ner", "a.jsonl", '{"tokens": ["a"]}\n', 1),
-    ],
-)
-def test_faults_are_named_by_check_and_by_training(name, file, text, line, tmp_path, capsys):
-    path = tmp_path / file
-    path.write_text(text)
-    assert main(["check", name, str(path)]) == 2
-    assert capsys.readouterr().out.startswith(f"{path}:{line}: ")
-    output = tmp_path / "model"
-    assert main(["train", name, "--train", str(path), "--dev", str(path), "-o", str(output)]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"error: {path}:{line}: ")
-    assert err.count("\n") == 1
-    assert not output.exists()
 
 
 @pytest.mark.parametrize("name", ["constituency", "ner"])

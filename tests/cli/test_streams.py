@@ -91,13 +91,6 @@ def test_a_parser_has_no_place_for_heads_in_two_columns(command, parser, tmp_pat
     assert "names.bio:1: a dependency parser needs a CoNLL-U file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("model", ["tagger", "parser"])
-def test_plain_text_cannot_be_evaluated(model, request, tmp_path, capsys):
-    (tmp_path / "raw.txt").write_text("They work .\n")
-    assert main(["evaluate", request.getfixturevalue(model), str(tmp_path / "raw.txt")]) == 2
-    assert "raw.txt: plain text has no annotation" in capsys.readouterr().err
-
-
 def test_nothing_can_be_learnt_from_plain_text(tmp_path, capsys):
     text = tmp_path / "raw.txt"
     text.write_text("They work .\n")

@@ -3,20 +3,11 @@
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import strukt
 from strukt.cli.main import main
 from strukt.train import fit
-
-
-def test_a_trained_model_can_be_loaded(tagger, treebank):
-    model = strukt.load(tagger)
-    assert model.config.criterion == "crf"
-    assert model.config.encoder.hidden == 16
-    assert model.config.train == treebank.train
 
 
 def test_results_are_on_standard_output_and_messages_are_not(treebank, tmp_path, capsys):
@@ -30,34 +21,6 @@ def test_results_are_on_standard_output_and_messages_are_not(treebank, tmp_path,
     assert f"strukt evaluate {output} FILE" in err
 
 
-@pytest.mark.parametrize("missing", ["train", "dev"])
-def test_a_missing_corpus_is_asked_for(missing, treebank, tmp_path, capsys):
-    given = {"train": "--dev", "dev": "--train"}[missing]
-    assert main(["train", "tag", given, treebank.dev, "-o", str(tmp_path / "model")]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("error: ")
-    assert f"--{missing}" in err
-    assert err.count("\n") == 1
-
-
-def test_a_model_is_not_overwritten(tagger, treebank, capsys):
-    before = {path: path.stat().st_mtime_ns for path in Path(tagger).glob("*.*")}
-    assert main(["train", "tag", "--train", treebank.train, "--dev", treebank.dev, "-o", tagger]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tagger}: ")
-    assert {path: path.stat().st_mtime_ns for path in Path(tagger).glob("*.*")} == before
-
-
-def test_a_broken_corpus_is_named_with_its_line(treebank, tmp_path, capsys):
-    broken = tmp_path / "broken.conllu"
-    broken.write_text(Path(treebank.dev).read_text() + "1\tx\n\n")
-    line = broken.read_text().count("\n") - 1
-    assert (
-        main(["train", "tag", "--train", str(broken), "--dev", treebank.dev, "-o", str(tmp_path / "m")]) == 2
-    )
-    assert capsys.readouterr().err.startswith(f"error: {broken}:{line}: ")
-    assert not (tmp_path / "m" / "format.json").exists()
-
-
 def test_a_training_that_diverges_says_so_in_one_line(treebank, tmp_path, capsys):
     corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(tmp_path / "m")]
     sizes = ["--encoder.hidden=8", "--encoder.layers=1", "--arc_size=8", "--label_size=8"]
@@ -69,12 +32,6 @@ def test_a_training_that_diverges_says_so_in_one_line(treebank, tmp_path, capsys
     assert "lower optimizer.learning_rate" in err
     assert all(line.startswith("epoch") for line in err.splitlines()[:-1])
     assert not (tmp_path / "m" / "format.json").exists()
-
-
-def test_there_is_nothing_to_resume_in_a_new_folder(treebank, tmp_path, capsys):
-    corpora = ["--train", treebank.train, "--dev", treebank.dev]
-    assert main(["train", "tag", *corpora, "-o", str(tmp_path / "m"), "--resume"]) == 2
-    assert "--resume" in capsys.readouterr().err
 
 
 def stopped_at_work(number, treebank, output):

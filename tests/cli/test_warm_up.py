@@ -33,7 +33,7 @@ def test_all_structures_mappings_and_graphs_are_among_it():
 
 @pytest.mark.parametrize(
     "name",
-    ["SpanningTree", "sparsemax", pytest.param("LinearChain, shared transition", marks=pytest.mark.slow)],
+    ["sparsemax", pytest.param("LinearChain, shared transition", marks=pytest.mark.slow)],
 )
 def test_it_asks_in_both_precisions(name, monkeypatch):
     dtypes = []

@@ -4,14 +4,11 @@ import errno
 import gzip
 import io
 import os
-import sys
 
 import pytest
 
 from strukt.data import files
 from strukt.errors import DataError
-
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
 
 
 def lines(content, report=None):
