@@ -1,6 +1,5 @@
 """Checkpoints, time limit, final model and display, around trainings that are cut short."""
 
-import json
 
 import pytest
 from tests import tiny_corpora
@@ -41,21 +40,6 @@ def test_checkpoints_come_every_so_many_steps_and_after_each_epoch(tmp_path, wri
     assert all(batch > 0 for _, batch, step in written if step in in_between)
 
 
-def test_when_time_is_up_the_model_is_saved_and_the_checkpoint_kept(tmp_path, written):
-    results = fit("tag", config(max_minutes=1e-9), tmp_path / "m", train=TRAIN, dev=DEV)
-    assert written == [(0, 1, 1)]
-    assert checkpoints.newest(tmp_path / "m" / "training" / "checkpoints").progress.step == 1
-    assert json.loads((tmp_path / "m" / "metrics.json").read_text()) == results
-    assert (tmp_path / "m" / "format.json").exists()
-
-
-def test_the_best_epoch_is_named_not_the_last(tmp_path):
-    results = fit("tag", config(epochs=6), tmp_path / "m", train=TRAIN, dev=DEV)
-    best = max(scores["accuracy"] for scores in results["history"])
-    first = next(scores for scores in results["history"] if scores["accuracy"] == best)
-    assert results["dev"] == first
-
-
 def test_the_loss_on_the_development_corpus_is_kept_where_it_decides(tmp_path):
     unseen = DEV[0].annotated(xpos=["UNSEEN"] * len(DEV[0]))
     halving = config()
@@ -80,12 +64,14 @@ def test_where_there_is_no_terminal_only_scores_are_shown(tmp_path, capfd):
     assert "\x1b" not in "".join(lines)
 
 
-def test_the_learning_rate_falls_to_zero(tmp_path):
+def test_curves_are_written_for_tensorboard_and_the_learning_rate_falls_to_zero(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     options = config(epochs=8)
     fit("tag", options, tmp_path / "m", train=TRAIN, dev=DEV)
     curves = EventAccumulator(str(tmp_path / "m" / "training" / "log")).Reload()
+    assert {"loss", "learning_rate", "dev/accuracy"} <= set(curves.Tags()["scalars"])
+    assert len(curves.Scalars("dev/accuracy")) == 8
     rates = [point.value for point in curves.Scalars("learning_rate")]
     assert len(rates) >= 3
     assert rates[0] == max(rates) <= options.optimizer.learning_rate

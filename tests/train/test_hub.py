@@ -10,7 +10,6 @@ from tests.train import local_hub
 import strukt
 from strukt.cli.main import main
 from strukt.errors import DataError
-from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
 from strukt.train import saved_model
 
@@ -22,12 +21,10 @@ from strukt.train.hub_download import FILES  # noqa: E402
 SENTENCES = tiny_corpora.trees(10)
 
 
-@pytest.fixture(params=["tag", "dependency"])
-def model(request):
+@pytest.fixture
+def model():
     torch.manual_seed(0)
-    if request.param == "tag":
-        return Tagger.from_corpus(tiny_corpora.tag_config(criterion="crf"), SENTENCES)
-    return Parser.from_corpus(tiny_corpora.dependency_config(), SENTENCES)
+    return Tagger.from_corpus(tiny_corpora.tag_config(criterion="crf"), SENTENCES)
 
 
 @pytest.fixture

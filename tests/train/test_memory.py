@@ -11,7 +11,7 @@ import pytest
 import torch
 from tests import children
 
-from strukt.train.memory import PRIMITIVES, give_back_freed_memory, keep_freed_memory
+from strukt.train.memory import PRIMITIVES, bound_primitive_cache, give_back_freed_memory, keep_freed_memory
 
 
 def faults_of_large_blocks():
@@ -73,12 +73,12 @@ for rows in [*range(65, 65 + int(sys.argv[1])), 65]:
 """
 
 
-def is_kept(shapes, **environment):
+def is_kept(shapes):
     """Whether oneDNN still has the primitive of the first of so many shapes, by what it says of its cache."""
     known = {name: value for name, value in os.environ.items() if "PRIMITIVE_CACHE" not in name}
     spoken = subprocess.run(
         [sys.executable, "-c", PRODUCTS, str(shapes)],
-        env=known | {"ONEDNN_VERBOSE": "2"} | environment,
+        env=known | {"ONEDNN_VERBOSE": "2"},
         capture_output=True,
         text=True,
         check=True,
@@ -92,8 +92,15 @@ def is_kept(shapes, **environment):
     not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
     reason="PyTorch does not multiply by oneDNN in bfloat16 on this processor",
 )
-def test_few_primitives_are_kept_unless_it_is_asked_for_more():
+def test_few_primitives_are_kept():
     assert is_kept(PRIMITIVES // 4)
     assert not is_kept(PRIMITIVES + 10)
-    assert is_kept(PRIMITIVES + 10, ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024")
-    assert is_kept(PRIMITIVES + 10, DNNL_PRIMITIVE_CACHE_CAPACITY="1024")
+
+
+@pytest.mark.parametrize("name", ["ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"])
+def test_a_number_of_primitives_that_is_asked_for_stays(name, monkeypatch):
+    for known in [each for each in os.environ if "PRIMITIVE_CACHE" in each]:
+        monkeypatch.delenv(known)
+    monkeypatch.setenv(name, "1024")
+    bound_primitive_cache()
+    assert {each: value for each, value in os.environ.items() if "PRIMITIVE_CACHE" in each} == {name: "1024"}
