@@ -42,11 +42,6 @@ from strukt.serve.limits import Limits
         ({"required": [{"word": 1, "head": 10**30}]}, "the text has no such words"),
         ({"required": [{"word": 1, "head": 2}], "texts": ["a b", "c d"]}, "need a single text"),
         ({"required": [{"word": 1, "head": 2}, {"word": 1, "head": 3}]}, "no structure has all required"),
-        (
-            {"required": [{"word": 1, "tag": "NN"}]},
-            '{"word": 1, "tag": "NN"}: the parts of this model have word',
-        ),
-        ({"required": [{"word": 1, "head": 1}]}, "a word cannot be its own head"),
         ({"forbidden": [{"word": 1, "head": 1}]}, "a word cannot be its own head"),
     ],
 )
@@ -77,13 +72,7 @@ def test_bodies_that_are_no_object_are_told_what_is_expected(client, body, messa
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
         b"{",
-        b"null",
-        b"[]",
-        b"\xff\xfe",
-        b"[" * 60_000,
-        b"9" * 60_000,
         b'{"texts": ["\\ud800"], "model": "parser"}',
         b'{"\\ud800": 1}',
         b'{"texts": ["a"], "model": "\\udfff"}',

@@ -329,10 +329,6 @@ def test_a_single_structure_is_not_drawn_twice():
     assert answered("parser", view="kbest", k=4).overlay is None  # nobody asked for pictures
 
 
-def test_there_is_no_picture_unless_it_is_asked_for():
-    assert answered("parser").structures[0].pictures == []
-
-
 @pytest.mark.parametrize("name", ["parser", "constituency"])
 def test_the_encoder_reads_a_sentence_once(name):
     model = served(name)
@@ -353,9 +349,10 @@ def test_without_parts_there_is_no_partial_annotation(name):
     assert answered(name, annotation=True).partial is None
 
 
-def test_nothing_is_written_unasked():
+def test_nothing_is_drawn_or_written_unasked():
     answer = answered("parser")
-    assert (answer.partial, answer.structures[0].annotation) == (None, None)
+    (structure,) = answer.structures
+    assert (structure.pictures, structure.annotation, answer.partial) == ([], None, None)
 
 
 def flat_spans_of(structure):

@@ -169,12 +169,6 @@ def test_annotated_with_a_head_out_of_range():
         sentence.annotated(head=[0, 1, 1, 5])
 
 
-def test_unknown_column():
-    [sentence] = read(TEXT)
-    with pytest.raises(ValueError, match="no column 'pos'"):
-        sentence.column("pos")
-
-
 def test_from_forms_with_spaces_and_comments():
     sentence = conllu.from_forms(["chủ tịch", "#"], ["# text = chủ tịch #"])
     assert sentence.forms == ["chủ tịch", "#"]
