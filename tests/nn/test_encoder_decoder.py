@@ -125,18 +125,6 @@ def test_a_batch_is_its_items_and_padding_counts_for_nothing(kind):
         assert padded.grad[index, :length].any()
 
 
-def test_gradients(kind):
-    layer = network(kind, size=2)
-    names, values = zip(*layer.named_parameters(), strict=True)
-    given = [part.requires_grad_() for part in drawn(2, 3, 2)]
-
-    def outputs(x, inputs, *parameters):
-        arguments = (x, torch.tensor([3, 2]), inputs)
-        return torch.func.functional_call(layer, dict(zip(names, parameters, strict=True)), arguments).outputs
-
-    assert torch.autograd.gradcheck(outputs, (*given, *values), fast_mode=True)
-
-
 def test_steps_one_by_one_are_steps_at_once(kind):
     layer, (x, inputs) = network(kind), drawn()
     memory, state, found = layer.encode(x, LENGTHS), None, []
@@ -188,17 +176,6 @@ def test_symbols_in_the_padding_count_for_nothing(kind):
         torch.testing.assert_close(
             layer(x, LENGTHS, *arguments), layer(torch.where(inside, x, other), LENGTHS, *arguments)
         )
-
-
-def test_sums_of_relevant_positions_have_no_bound():
-    """Weights of mean field are no shares: what two copies of a text say is twice what one says."""
-    attend = MeanFieldAttention(4, 3, 8, iterations=0).double()
-    keys, queries = drawn()[0], torch.randn(3, 2, 4, dtype=torch.float64)
-    twice = attend(queries, torch.cat([keys, keys], 1)).context
-    torch.testing.assert_close(twice, 2 * attend(queries, keys).context)
-    softmax = AdditiveAttention(4, 3, 8).double()
-    shares = softmax(queries, torch.cat([keys, keys], 1)).context
-    torch.testing.assert_close(shares, softmax(queries, keys).context)
 
 
 @pytest.mark.parametrize("ways", ["", ", fed"])

@@ -4,7 +4,6 @@ import pytest
 import torch
 from tests.nn.left_to_right_models import ATTENTIONS, FED, recurrent
 
-from strukt.nn import MeanFieldAttention
 from strukt.nn.recurrent import RecurrentLanguageModel
 
 
@@ -24,14 +23,6 @@ def test_a_text_in_pieces_is_the_text(model):
         log_probs, state = model(piece, torch.full((2,), piece.shape[1]), state)
         pieces.append(log_probs)
     torch.testing.assert_close(torch.cat(pieces, 1), whole)
-
-
-def test_attention_reaches_as_far_as_its_window():
-    torch.manual_seed(0)
-    model = RecurrentLanguageModel(7, 8, attention=MeanFieldAttention(8, 8, 4), window=3).eval()
-    keys = torch.randn(1, 7, 8)
-    expected = [[0, 1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 0]]
-    assert model._before(3, keys)[0].int().tolist() == expected
 
 
 def test_contexts_are_fed_in_where_there_are_some():

@@ -10,7 +10,6 @@ import pytest
 import torch
 from scipy.optimize import linprog
 
-from strukt import Matching
 from strukt.errors import InfeasibleError
 from strukt.nn.structured_attention import KINDS, StructuredAttention
 
@@ -49,36 +48,12 @@ def gap(scores, weights, bonus):
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_sequence_is_the_best_mean_of_chains_that_takes_no_column_twice(scale, seed):
-    scores = drawn(1, 3, 4, scale, seed)
+def test_the_sequence_is_the_best_mean_of_chains_that_takes_no_column_twice(scale):
+    scores = drawn(1, 3, 4, scale)
     for bonus in (0.0, 0.8, -0.5):
         found = layer("lp-sequence", bonus, tol=1e-8)(scores).weights[0].detach()
         assert found.sum(0).max() < 1 + 1e-6
         assert gap(scores[0], found, bonus) < 1e-6
-
-
-def test_the_bonus_is_for_steps_to_both_neighbours():
-    forward = torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0.5]]], dtype=torch.float64)
-    for kind in ("lp-sequence", "crf"):
-        found = layer(kind, 3.0)(forward).weights[0, 1]
-        assert found.argmax() == 1  # the neighbour of the first column, and not the better last one
-        back = layer(kind, 3.0)(forward.flip(2)).weights[0, 1]
-        torch.testing.assert_close(back, found.flip(0))
-
-
-@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
-def test_both_matchings_are_sparsemap_of_the_shorter_side(scale):
-    scores = drawn(scale=scale)
-    expected = torch.zeros_like(scores)
-    for item, (n, m) in enumerate(SHAPES.tolist()):
-        own = scores[item, :n, :m]
-        sparse = Matching(own if n <= m else own.mT).sparsemap().marginals
-        expected[item, :n, :m] = sparse if n <= m else sparse.mT
-    for kind in ("matching", "lp-matching"):
-        torch.testing.assert_close(layer(kind)(scores, SHAPES).weights, expected, atol=1e-5, rtol=0)
-    without_bonus = layer("lp-sequence", 0.0)(scores, SHAPES).weights
-    torch.testing.assert_close(without_bonus, expected, atol=1e-5, rtol=0)
 
 
 def test_both_matchings_have_the_same_gradients():
@@ -129,30 +104,6 @@ def test_an_item_is_the_same_alone_and_padding_counts_for_nothing(kind):
         assert padded.grad[item].isfinite().all()
         assert not padded.grad[item, n:].any()
         assert not padded.grad[item, :, m:].any()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_shares_are_of_one(kind):
-    found = layer(kind)(drawn(scale=2.0), SHAPES)
-    inside = (SHAPES > 0).all(1)
-    for shares, axis, count in ((found.of_rows, 2, 0), (found.of_columns, 1, 1)):
-        sums, weights = shares.sum(axis)[inside], found.weights.sum(axis)[inside]
-        certain = weights > 0.01
-        torch.testing.assert_close(sums[certain], torch.ones_like(sums[certain]))
-        assert (sums[weights == 0] == 0).all() or kind == "softmax"
-        assert certain.any()
-        if kind == "softmax":
-            torch.testing.assert_close(sums.sum(1), SHAPES[inside, count].double())
-
-
-@pytest.mark.parametrize("kind", ONE_TO_ONE)
-def test_rows_and_columns_may_change_places(kind):
-    scores = drawn()
-    there, back = layer(kind)(scores, SHAPES), layer(kind)(scores.mT, SHAPES.flip(1))
-    square = SHAPES[:, 0] == SHAPES[:, 1]
-    chosen = ~square if kind == "lp-sequence" else torch.ones_like(square)
-    torch.testing.assert_close(there.weights[chosen], back.weights.mT[chosen], atol=1e-5, rtol=0)
-    torch.testing.assert_close(there.of_rows[chosen], back.of_columns.mT[chosen], atol=1e-3, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -246,10 +197,6 @@ def test_what_does_not_fit_is_refused():
         attend(torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"expected \(batch, n, m\)"):
         attend(torch.zeros(1, 1, 2, 3))
-    with pytest.raises(ValueError, match=r"lengths has shape \(2,\); expected \(2, 2\), rows and columns"):
-        attend(torch.zeros(2, 3, 4), torch.tensor([1, 2]))
-    with pytest.raises(ValueError, match=r"lengths\[:, 1\].*5"):
-        attend(torch.zeros(2, 3, 4), torch.tensor([[1, 2], [3, 5]]))
 
 
 @pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
