@@ -30,12 +30,6 @@ def test_aligned_scores_are_the_diagonal():
     torch.testing.assert_close(biaffine.aligned(x, y), diagonal)
 
 
-def test_both_arguments_have_a_bias():
-    biaffine = random_biaffine(2, 2, 1)
-    nothing = torch.zeros(1, 1, 2)
-    torch.testing.assert_close(biaffine(nothing, nothing).squeeze(), biaffine.weight[0, 2, 2])
-
-
 def test_no_pair_is_preferred_at_the_start():
     assert Biaffine(3, 3, 1)(torch.randn(1, 4, 3), torch.randn(1, 4, 3)).abs().max() == 0
 

@@ -1,10 +1,9 @@
-"""Scores of dependencies: each of a pair by itself, and the layers that a parser has of them."""
+"""Scores of dependencies: each of a pair by itself."""
 
 import pytest
 import torch
 
 from strukt.nn.dependency_scorer import DependencyScorer
-from strukt.tasks.dependency.model import Parser
 
 
 @pytest.fixture
@@ -54,16 +53,3 @@ def test_scores_are_zero_at_first_and_in_float32_at_least():
     for scores in (scorer.arc_scores(vectors), scorer.label_scores(vectors, torch.zeros(1, 3, dtype=torch.long))):
         assert scores.dtype == torch.float32
         assert scores.abs().sum() == 0
-
-
-def test_a_parser_has_the_same_layers_under_the_same_names(scorer):
-    assert issubclass(Parser, DependencyScorer.__base__)
-    assert {name.split(".")[0] for name in scorer.state_dict()} == {
-        "root",
-        "arc_dependent",
-        "arc_head",
-        "label_dependent",
-        "label_head",
-        "arc_score",
-        "label_score",
-    }

@@ -42,14 +42,6 @@ def test_a_score_is_that_of_the_span_and_of_its_label():
     assert not torch.allclose(scores[1, 0, 2], scores[1, 2, 0]), "left and right differ"
 
 
-def test_every_weight_is_used():
-    scorer = SpanScorer(6, labels=3, span_size=5, label_size=4)
-    for parameter in scorer.parameters():
-        torch.nn.init.normal_(parameter)
-    scorer(torch.randn(4, 6)).square().sum().backward()
-    assert all(parameter.grad.abs().sum() > 0 for parameter in scorer.parameters())
-
-
 def test_dropout_acts_in_training_only():
     scorer, posts = SpanScorer(6, labels=3, dropout=0.5), torch.randn(4, 6)
     for parameter in scorer.parameters():

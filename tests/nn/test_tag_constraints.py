@@ -21,15 +21,6 @@ def test_a_layer_gives_the_sequences_of_the_scheme_probability_and_no_others(sch
     assert possible.tolist() == expected
 
 
-def test_bio_is_the_rule_of_before():
-    tags = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
-    start, transition, end = bio_constraints(tags)
-    assert start.tolist() == [True, True, True, False, False]
-    assert end.all()
-    for (i, before), (j, tag) in itertools.product(enumerate(tags), repeat=2):
-        assert transition[i, j] == (tag[0] != "I" or before[1:] == tag[1:])
-
-
 @pytest.mark.parametrize(
     ("tags", "scheme", "message"),
     [
