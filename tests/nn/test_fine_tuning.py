@@ -98,7 +98,7 @@ def test_the_lowest_layers_are_frozen(folder, layers):
 
 
 def test_more_layers_than_there_are_cannot_be_frozen(folder):
-    with pytest.raises(SettingError, match="frozen is 3; expected at most 2"):
+    with pytest.raises(SettingError, match="frozen is 3; expected at most 2, the layers of the pretrained model"):
         made(folder, frozen=3)
 
 

@@ -125,7 +125,7 @@ def test_symbols_of_another_shape_or_type_are_refused(name):
 
 
 @pytest.mark.parametrize("name", [name for name, (_, given) in READERS.items() if given[0] is SYMBOLS])
-@pytest.mark.parametrize("wrong", [-1, 9, 50])
+@pytest.mark.parametrize("wrong", [-1, 9])
 def test_symbols_outside_the_vocabulary_are_refused_within_the_lengths_alone(name, wrong):
     make, _ = READERS[name]
     layer, x = make(), SYMBOLS.clone()
@@ -188,7 +188,7 @@ def test_pairs_of_lengths_may_be_lists_and_are_checked():
         compare(X, X[:, :3], pairs).scores, compare(X, X[:, :3], torch.tensor(pairs)).scores
     )
     for layer in (lambda lengths: align(scores, lengths), lambda lengths: compare(X, X[:, :3], lengths)):
-        with pytest.raises(ValueError, match=r"lengths has shape \(2,\); expected \(2, 2\)"):
+        with pytest.raises(ValueError, match=r"lengths has shape \(2,\); expected \(2, 2\), rows and columns"):
             layer([4, 2])
         with pytest.raises(ValueError, match=r"lengths\[:, 1\] must lie between 0 and 3"):
             layer([[4, 3], [4, 4]])

@@ -67,16 +67,6 @@ def test_features_of_both_vectors_are_those_of_one_map():
     torch.testing.assert_close(layer().transition.dense(), products / products.sum(1, keepdim=True))
 
 
-def test_the_temperature_divides_dot_products():
-    layer = model(temperature=0.25)
-    logits = layer.leaving(layer.before) @ layer.after.mT / 0.25
-    torch.testing.assert_close(layer().transition.dense(), logits.softmax(1))
-    layer = model(rank=3, temperature=0.25)
-    before = layer.leaving(layer.before) / 8**0.5 / 0.25**0.5
-    products = layer.features(before).exp() @ layer.features(layer.after / 0.25**0.5).exp().mT
-    torch.testing.assert_close(layer().transition.dense(), products / products.sum(1, keepdim=True))
-
-
 def test_tied_vectors_are_one_table():
     shapes = [tuple(parameter.shape) for parameter in model(vectors="tied").parameters()]
     assert shapes.count((6, 8)) == 1
@@ -97,17 +87,6 @@ def test_assigned_blocks_are_those_that_there_are(blocks):
         model(blocks=BLOCKS).assign(torch.tensor(blocks))
     with pytest.raises(ValueError, match="this model has no blocks"):
         model().assign(BLOCKS)
-
-
-def test_words_of_a_block_come_from_its_states():
-    layer = model(blocks=BLOCKS)
-    layer.begin_with(COUNTS)
-    table = layer().emission.table()
-    scores = layer.saying(layer.emitting) @ layer.word_vectors.mT + layer.bias
-    for state in range(6):
-        own = state // 2 == BLOCKS
-        expected = torch.where(own, scores[state], -math.inf).log_softmax(0)
-        torch.testing.assert_close(table[:, state], expected)
 
 
 @pytest.mark.parametrize("options", [{}, {"blocks": BLOCKS}])
@@ -159,19 +138,6 @@ def model_of(scores, blocks):
         of_states = torch.arange(len(scores)) // (len(scores) // 3)
         scores = scores.masked_fill(of_states[:, None] != blocks, -math.inf)
     return scores.log_softmax(1).mT
-
-
-def test_a_language_in_which_words_take_turns_is_learned():
-    """The first word is any of three, each other one follows from it."""
-    x = torch.tensor([[0, 1, 2, 0, 1], [1, 2, 0, 1, 2], [2, 0, 1, 2, 0]])
-    layer = model(states=12, words=3, rank=12, size=16)
-    optimizer = torch.optim.Adam(layer.parameters(), lr=0.02)
-    for _ in range(200):
-        optimizer.zero_grad()
-        loss = -layer().log_prob(x).mean()
-        loss.backward()
-        optimizer.step()
-    assert loss.item() < math.log(3) + 0.2
 
 
 def test_counts_are_those_of_all_words():

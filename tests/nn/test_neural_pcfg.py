@@ -29,13 +29,6 @@ def test_rules_roots_and_words_are_normalised(options):
     torch.testing.assert_close(emission[0].exp().sum(0), torch.ones(4))
 
 
-def test_sentences_of_two_words_are_as_probable_as_the_root_ends_at_once(options):
-    trees = NeuralPCFG(3, 4, V, size=6, **options)(torch.cartesian_prod(torch.arange(V), torch.arange(V)))
-    both = rules_of(trees).exp()[:, 3:, 3:].sum((-1, -2)).float()
-    expected = (trees.scores[1].exp() * both).sum()
-    torch.testing.assert_close(trees.log_partition.exp().sum(), expected)
-
-
 def test_a_batch_gives_what_its_items_give(options):
     model, x = NeuralPCFG(3, 4, V, size=6, **options), torch.randint(V, (3, 6))
     lengths = torch.tensor([6, 2, 4])

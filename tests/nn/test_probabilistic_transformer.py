@@ -90,19 +90,6 @@ def test_all_variants_together(data):
     require_same(model, n=data.draw(st.integers(1, 5)))
 
 
-@pytest.mark.parametrize("choice", ["all-dep", "dep-split", "single-split"])
-def test_global_features(choice):
-    require_same(made(features=3, feature_choice=choice, root_labels=2))
-
-
-def test_a_word_alone_keeps_its_scores():
-    model, scores = made(), torch.randn(1, 1, LABELS, dtype=torch.float64)
-    found = model(scores)
-    assert not found.heads.any()
-    torch.testing.assert_close(found.scores, scores)
-    torch.testing.assert_close(found.labels, scores.softmax(-1))
-
-
 @pytest.mark.parametrize("root_labels", [0, 2])
 def test_nothing_at_all(root_labels):
     model = made(root_labels=root_labels)

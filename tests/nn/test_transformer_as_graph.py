@@ -152,28 +152,3 @@ def test_the_course_is_that_of_the_graph(order, damping, steps):
 def test_every_decomposition_and_choice_is_a_graph(order, choice, decomposition, distance, root_labels):
     options = {"distance": distance, "decomposition": decomposition, "root_labels": root_labels}
     require_same(made(features=2, feature_choice=choice, updates=updates_of(order), **options))
-
-
-@pytest.mark.parametrize("order", ["asynchronous", "synchronous"])
-def test_its_bound_is_below_the_log_partition(order):
-    """A sentence of three words, whose graph can be enumerated."""
-    n = 3
-    torch.manual_seed(1)
-    model = ProbabilisticTransformer(2, 1, 4, 2, distance=1, updates=Updates(order, 1.0, 1.0)).double()
-    scores = torch.randn(n, 2, dtype=torch.float64)
-    graph, tables = FactorGraph(), dense_mean_field.pair_tables(model, n).detach()
-    labels, heads = graph.variables(n, 2), graph.variables(n, n - 1)
-    for group in (*labels, *heads):
-        graph.add(factors.Xor(group))
-    for i in range(n):
-        for place, j in enumerate(j for j in range(n) if j != i):
-            table = torch.zeros(2, 2, n - 1, dtype=torch.float64)
-            table[:, :, place] = tables[i, j, 0]
-            graph.add(factors.Dense([labels[i], labels[j], heads[i]], table))
-    log_partition = graph.enumerate((scores, torch.zeros(n, n - 1, dtype=torch.float64))).log_partition
-    found = model(scores.unsqueeze(0))
-    q, p = found.labels[0], found.heads[0, 0]
-    expected = (scores * q).sum() + torch.einsum("ij,ijab,ia,jb->", p, tables[:, :, 0], q, q)
-    bound = expected - q.xlogy(q).sum() - p.xlogy(p).sum()
-    assert bound < log_partition
-    assert bound > log_partition - 2.0
