@@ -84,15 +84,6 @@ def test_one_sentence_is_as_large_as_was_counted(case):
         assert padded(model.collate([sentence]).inputs) == size
 
 
-def test_nothing_is_lost_or_doubled_and_the_order_is_that_of_seed_and_epoch(case):
-    model, sentences, _ = case
-    orders = [epoch(model, sentences, number).order(number) for number in (0, 0, 1)]
-    assert orders[0] == orders[1] != orders[2]
-    for order in orders:
-        assert sorted(index for batch in order for index in batch) == list(range(len(sentences)))
-    assert list(epoch(model, sentences, 1, batch=2)) == list(epoch(model, sentences, 1))[2:]
-
-
 def test_evaluation_and_prediction_keep_the_bound(case):
     """What is read is noted on its way into the encoder, or out of `collate` where there is none."""
     model, _, sentences = case

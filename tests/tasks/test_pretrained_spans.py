@@ -15,6 +15,7 @@ CORPORA = {"constituency": tiny_corpora.phrases(8), "ner": tiny_corpora.nested(8
 SUFFIXES = {"constituency": "ptb", "ner": "jsonl"}
 
 
+@pytest.mark.thinned("task", "criterion")
 @pytest.mark.parametrize("task", CORPORA)
 @pytest.mark.parametrize("criterion", ["likelihood", "bits"])
 def test_trained_saved_moved_and_used_without_its_source(task, criterion, tmp_path, capsys, monkeypatch):

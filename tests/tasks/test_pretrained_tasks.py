@@ -8,7 +8,7 @@ import torch
 from tests import children, tiny_corpora
 
 from strukt.data import conllu
-from strukt.errors import DataError, SettingError
+from strukt.errors import DataError
 from strukt.tasks.common.encoder.config import FineTuningConfig
 from strukt.tasks.tag.model import Tagger
 from strukt.train import saved_model
@@ -137,13 +137,6 @@ def test_layers_of_several_rates_are_groups_whose_state_is_found_again(folder):
     restore_optimizer(trainings[1], flatten_optimizer(trainings[0]))
     for parameter, state in trainings[0].state.items():
         assert torch.equal(trainings[1].state[parameter]["exp_avg"], state["exp_avg"])
-
-
-def test_more_layers_than_there_are_cannot_be_frozen(folder, tmp_path):
-    with pytest.raises(
-        SettingError, match="frozen is 3; expected at most 2, the layers of the pretrained model"
-    ):
-        fit("tag", tuned(folder, frozen=3), tmp_path / "m", train=SENTENCES, dev=SENTENCES)
 
 
 def test_a_damaged_tokenizer_is_named(folder, tmp_path):

@@ -1,13 +1,13 @@
 """Classification by trees that nobody has annotated."""
 
 import io
-from dataclasses import replace
 from typing import get_args
 
 import pytest
 import torch
 from tests import tiny_corpora
 from tests.tasks import learning
+from tests.tasks.classify.test_model import SENTENCES
 
 from strukt.data.classes import labelled
 from strukt.data.conllu import sentence_labels
@@ -17,16 +17,6 @@ from strukt.nn.estimators import ESTIMATORS
 from strukt.tasks.classify import Config
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.common.classes.config import EstimatorName
-from strukt.train import saved_model
-
-SENTENCES = list(
-    labelled.read(
-        io.BytesIO(
-            b"good\ta fine film\nbad\ta dull film\ngood\tfine and moving\nbad\tdull\n"
-            b"good\twhat a fine , moving film\nbad\ta dull , dull thing\n"
-        )
-    )
-)
 
 
 def config(**latent):
@@ -46,7 +36,7 @@ def test_the_options_are_all_estimators():
 
 
 @pytest.mark.parametrize(
-    "estimator",  # in CI tests/tasks/nli tries two of the others
+    "estimator",  # tests/tasks/nli tries two of the others
     [
         pytest.param(each, marks=() if each in ("sparsemap", "perceptron", "topk") else pytest.mark.slow)
         for each in ESTIMATORS
@@ -130,14 +120,6 @@ def test_the_loss_is_that_of_the_sum_over_trees():
     torch.testing.assert_close(model.loss(batch), -torch.stack(log_probs).logsumexp(0).mean())
 
 
-def test_the_few_trees_are_drawn_and_weigh_one():
-    model = learned(config())
-    [few] = model.structures(SENTENCES[4])
-    assert sum(few.weights) + few.rest == pytest.approx(1.0, abs=1e-5)
-    assert list(few.pictures[0].forms) == SENTENCES[4].forms
-    assert len(few.pictures[0].heads) == 6
-
-
 FEW = {
     "sparsemap": {},
     "sparse-marginals": {"reader": "gcn"},
@@ -191,47 +173,7 @@ def test_of_one_tree_alone_none_is_ambiguous(estimator):
         model.ambiguous(SENTENCES, 1)
 
 
-def test_saved_and_loaded_it_says_the_same(tmp_path):
-    model = learned(config())
-    saved_model.save(model, tmp_path / "model")
-    again = saved_model.load(str(tmp_path / "model"))
-    first, second = (list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (model, again))
-    assert first == second
-
-
 @pytest.mark.parametrize("estimator", ["marginals", "sparse-marginals", "relaxed"])
 def test_soft_trees_are_not_for_the_lstm(estimator):
     with pytest.raises(SettingError, match=f"latent.estimator {estimator} gives soft trees"):
         Classifier.from_corpus(config(estimator=estimator), SENTENCES)
-
-
-@pytest.mark.parametrize(("reader", "estimator"), [("lstm", "sparsemap"), ("gcn", "marginals")])
-def test_bfloat16_gives_about_the_same(reader, estimator):
-    options = config(reader=reader, estimator=estimator)
-    options.encoder.dropout = options.encoder.word_dropout = 0.0
-    torch.manual_seed(0)
-    model = Classifier.from_corpus(options, SENTENCES)
-    batch = model.collate(SENTENCES)
-    exact = model.loss(batch)
-    with torch.autocast("cpu", torch.bfloat16):
-        rounded = model.loss(batch)
-    rounded.backward()
-    assert rounded.item() == pytest.approx(exact.item(), rel=0.05)
-    grads = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-    assert len(grads) > 8
-    assert all(torch.isfinite(grad).all() for grad in grads)
-
-
-def test_the_scores_of_trees_learn_and_leave_the_vectors_of_words_to_what_is_read():
-    torch.manual_seed(0)
-    model = Classifier.from_corpus(config(estimator="topk", count=9), SENTENCES).eval()
-    batch = model.collate(SENTENCES)
-    of_words, of_trees = (list(part.parameters()) for part in (model.encoder, model.tree_reader.scorer))
-    whole = torch.autograd.grad(model.loss(batch), [*of_words, *of_trees])
-    vectors = model.encoder(batch.inputs, batch.lengths)
-    mixture = model.tree_reader(vectors, batch.lengths, None)
-    fixed = replace(mixture, weights=mixture.weights.detach())
-    log_probs = fixed.log_likelihood(model.class_scores(fixed.outputs).log_softmax(-1))
-    loss = -log_probs[range(len(SENTENCES)), batch.targets["label"][:, 0]].mean()
-    torch.testing.assert_close(whole[: len(of_words)], torch.autograd.grad(loss, of_words))
-    assert all(grad.abs().max() > 0 for grad in whole[len(of_words) :])

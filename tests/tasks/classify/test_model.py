@@ -1,7 +1,6 @@
 """The classifier: by a root, or by a word at the end."""
 
 import io
-import json
 
 import pytest
 import torch
@@ -13,7 +12,6 @@ from strukt.data.vocabulary import CLS, END
 from strukt.errors import DataError
 from strukt.tasks.classify import Config
 from strukt.tasks.classify.model import Classifier
-from strukt.train import saved_model
 
 SENTENCES = list(
     labelled.read(
@@ -68,13 +66,6 @@ def test_the_picture_has_the_probability_of_each_class(model):
     assert picture.values[0][1] > 0.5
 
 
-def test_saved_and_loaded_it_says_the_same(model, tmp_path):
-    saved_model.save(model, tmp_path / "model")
-    again = saved_model.load(str(tmp_path / "model"))
-    first, second = (list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (model, again))
-    assert first == second
-
-
 def test_without_a_root_a_word_at_the_end_stands_for_the_sentence():
     assert Classifier.forms_of(KINDS["pt"], SENTENCES[3]) == ["dull", END]
     assert Classifier.forms_of(KINDS["root"], SENTENCES[3]) == ["dull"]
@@ -108,17 +99,6 @@ def test_with_a_root_its_scores_or_probabilities_do():
     assert (scores.sum(-1) - 1).abs().min() > 1e-3
     assert scores.std(0).min() > 0  # it depends on the sentence
     torch.testing.assert_close(scores.softmax(-1), probabilities)
-
-
-def test_a_model_saved_before_reads_the_probabilities_of_its_root(tmp_path):
-    model = Classifier.from_corpus(KINDS["probable root"], SENTENCES).eval()
-    saved_model.save(model, tmp_path)
-    saved = json.loads((tmp_path / "config.json").read_text())
-    del saved["options"]["encoder"]["pt"]["root_output"]
-    (tmp_path / "config.json").write_text(json.dumps(saved))
-    assert saved_model.load(tmp_path).config.encoder.pt.root_output == "probabilities"
-    again = saved_model.load(tmp_path).predict(SENTENCES, probabilities=True)
-    assert list(map(str, again)) == list(map(str, model.predict(SENTENCES, probabilities=True)))
 
 
 def test_sentences_without_a_class_and_corpora_of_one_class_are_refused():

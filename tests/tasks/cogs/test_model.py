@@ -131,11 +131,6 @@ def test_hidden_words_are_parsed_but_not_named():
         assert not ((words_of(whole) == unknown) & within).any()
 
 
-def test_a_sentence_alone_is_as_in_a_batch(model):
-    together = list(model.predict(SENTENCES))
-    assert [next(iter(model.predict([sentence]))) for sentence in SENTENCES] == together
-
-
 def test_any_weights_give_sentences_that_can_be_written_and_measured():
     torch.manual_seed(1)
     model = SemanticParser.from_corpus(config(), SENTENCES)

@@ -11,19 +11,15 @@ from tests.tasks.learning import learned
 
 from strukt.data import columns, conllu
 from strukt.data.conllu.dependency_trees import is_projective
-from strukt.errors import DataError, SettingError
-from strukt.tasks import dependency, tag
+from strukt.errors import DataError
 from strukt.tasks.common.partial_annotation import (
     may_be_projective,
     require_partial_tree,
 )
-from strukt.tasks.common.ranges import require_valid
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
 
 TREES = tiny_corpora.trees(12)
-COLUMNS = {"tag": ["xpos"], "dependency": ["head", "deprel"]}
-
 CASES = {
     "crf": (Tagger, tiny_corpora.tag_config, {"criterion": "crf"}),
     "cross-entropy": (Tagger, tiny_corpora.tag_config, {}),
@@ -325,17 +321,3 @@ def test_measuring_needs_full_annotation(name):
     for partial in (False, True):
         with pytest.raises(DataError, match=f"word 2, '{sentence.forms[1]}', has no {column}"):
             model_of(name, partial).evaluate([sentence])
-
-
-@pytest.mark.parametrize(
-    ("config", "needs"),
-    [
-        (tag.Config(criterion="bits", partial=True), "--criterion crf or cross-entropy"),
-        (dependency.Config(criterion="hinge", partial=True), "--criterion tree or head, and no --unlabelled"),
-        (dependency.Config(criterion="tree", unlabelled="raw.txt", partial=True), "--criterion tree or head"),
-    ],
-)
-def test_losses_that_need_whole_structures_are_refused(config, needs):
-    config.train = config.dev = "a.conllu"
-    with pytest.raises(SettingError, match=f"--partial is True, but has no effect; it needs {needs}"):
-        require_valid(config)

@@ -12,9 +12,7 @@ from tests.tasks.learning import learned
 from strukt.data import brackets, conllu
 from strukt.data.conllu import entity_notes
 from strukt.data.entities import json_lines
-from strukt.errors import DataError, SettingError
-from strukt.tasks import ner
-from strukt.tasks.common.ranges import require_valid
+from strukt.errors import DataError
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.model import Pipeline
@@ -246,11 +244,3 @@ def test_measuring_needs_complete_annotation():
         model_of("likelihood").evaluate([json_line("Ada spoke", partial=True)])
     with pytest.raises(DataError, match="partly annotated"):
         model_of("constituency").evaluate([bracketed("(_ (NP (_ Ada)) (_ spoke))")])
-
-
-@pytest.mark.parametrize("criterion", ["margin", "bits"])
-def test_losses_without_a_likelihood_of_spans_are_refused(criterion):
-    config = ner.Config(criterion=criterion, partial=True, train="a.jsonl", dev="a.jsonl")
-    message = "--partial is True, but has no effect; it needs --criterion likelihood"
-    with pytest.raises(SettingError, match=message):
-        require_valid(config)

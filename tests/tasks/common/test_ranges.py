@@ -123,6 +123,18 @@ def table(**options):
     return TaskConfig(encoder=EncoderConfig(kind="pt", hidden=4, pt=pt, **options))
 
 
+def encoder(kind, **options):
+    return TaskConfig(encoder=EncoderConfig(kind=kind, **options))
+
+
+def published(**options):
+    return constituency.Config(criterion="bits-published", **options)
+
+
+def latent(**options):
+    return classify.Config(model="latent-tree", latent=classify.LatentTreeConfig(**options))
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
@@ -154,28 +166,13 @@ def table(**options):
         (sort.Config(output_context=False), "--output_context and --input_feeding are both false"),
         (sort.Config(attention="none", input_feeding=True), "--input_feeding is True, but has no effect"),
         (sort.Config(attention="none", output_context=False), "--output_context is False, but has no effect"),
-    ],
-)
-def test_options_that_do_not_fit_together(config, message):
-    with pytest.raises(SettingError, match=message):
-        ranges.require_valid(config)
-
-
-def encoder(kind, **options):
-    return TaskConfig(encoder=EncoderConfig(kind=kind, **options))
-
-
-def published(**options):
-    return constituency.Config(criterion="bits-published", **options)
-
-
-def latent(**options):
-    return classify.Config(model="latent-tree", latent=classify.LatentTreeConfig(**options))
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
+        *(
+            (config, "--heads is 4; expected a divisor of --size, 6, for a Transformer")
+            for config in (
+                lm.Config(model="transformer", size=6, heads=4),
+                sort.Config(encoder="transformer", size=6, heads=4),
+            )
+        ),
         (
             classify.Config(latent=classify.LatentTreeConfig(hidden=9)),
             "--latent.hidden is 9, .* --model latent",
@@ -295,6 +292,29 @@ def latent(**options):
             nli.Config(attention="crf", iterations=9),
             "--iterations is 9, .* it needs --attention lp-matching or lp",
         ),
+        (nli.Config(latent=classify.LatentTreeConfig(hidden=9)), "--latent.hidden is 9, .* --model latent-tree"),
+        (nli.Config(model="latent-tree", attention="crf"), "--attention is crf, .* it needs --model attention"),
+        (nli.Config(model="latent-tree", iterations=9), "--iterations is 9, but has no effect"),
+        (
+            nli.Config(model="latent-tree", scaled_scores=False),
+            "--scaled_scores is False, .* it needs --model attention",
+        ),
+        (
+            tag.Config(criterion="bits", partial=True),
+            "--partial is True, but has no effect; it needs --criterion crf or cross-entropy",
+        ),
+        (
+            dependency.Config(criterion="hinge", partial=True),
+            "--partial is True, .* it needs --criterion tree or head, and no --unlabelled",
+        ),
+        (
+            dependency.Config(criterion="tree", unlabelled="raw.txt", partial=True),
+            "--partial is True, .* it needs --criterion tree or head, and no --unlabelled",
+        ),
+        *(
+            (ner.Config(criterion=criterion, partial=True), "--partial is True, .* needs --criterion likelihood")
+            for criterion in ("margin", "bits")
+        ),
         (published(temperature=0.1), "--temperature is 0.1, .* it needs --criterion bits"),
         (published(tree_weight=0), "--tree_weight is 0, .* it needs --criterion bits"),
         (published(code_words="learned"), "--code_words is learned, .* it needs --criterion bits"),
@@ -306,7 +326,7 @@ def latent(**options):
         (published(span_size=9), "--span_size is 9, .* it needs --criterion likelihood or margin"),
     ],
 )
-def test_options_that_would_not_be_read(config, message):
+def test_options_that_do_not_fit_together_or_would_not_be_read(config, message):
     with pytest.raises(SettingError, match=message):
         ranges.require_valid(config)
 
@@ -342,7 +362,7 @@ def test_options_that_would_not_be_read(config, message):
         lm.Config(model="hmm", states=8, state_dropout=0.0, text="stream", context=8),
         lm.Config(model="mfa", rank=8, iterations=1, layers=2, context=8, dropout=0.0),
         lm.Config(model="pt", rank=8, iterations=1, heads=2, context=8, dropout=0.0),
-        lm.Config(model="transformer", layers=2, heads=2, context=8, dropout=0.0),
+        lm.Config(model="transformer", layers=2, heads=4, size=8, context=8, dropout=0.0),
         lm.Config(model="ngram", order=3),
         sort.Config(encoder="transformer", heads=2, rivalry=1.0, iterations=1, damping=0.0),
         published(bits=12, variant="sup", tag_weight=0.0),
@@ -362,16 +382,3 @@ def test_what_is_not_used_need_not_fit():
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(kind="bilstm", heads=7)))
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(characters="none", character_size=97)))
     ranges.require_valid(tag.Config(constraints="bio", criterion="crf"))
-
-
-@pytest.mark.parametrize(
-    "config",
-    [lm.Config(model="transformer", size=6, heads=4), sort.Config(encoder="transformer", size=6, heads=4)],
-)
-def test_the_heads_of_a_transformer_share_its_size(config):
-    with pytest.raises(
-        SettingError, match="--heads is 4; expected a divisor of --size, 6, for a Transformer"
-    ):
-        ranges.require_valid(config)
-    config.size = 8
-    ranges.require_valid(config)

@@ -5,7 +5,6 @@ import io
 import pytest
 import torch
 from tests import tiny_corpora
-from tests.tasks import learning
 
 from strukt.data import brackets, conllu
 from strukt.errors import SettingError
@@ -134,13 +133,6 @@ def test_the_most_undecided_come_first_and_equal_ones_in_the_order_of_the_corpus
     assert [each.entropy for each in found] == [entropies[place] for place in order[:count]]
     places = [next(k for k, each in enumerate(sentences) if each is one.sentence) for one in found]
     assert places == order[:count]
-
-
-def test_a_model_that_has_learned_is_undecided_about_what_is_new():
-    config = tiny_corpora.dependency_config(criterion="tree")
-    model, _ = learning.learned(Parser, config, tiny_corpora.trees(12), 60)
-    odd = conllu.from_forms(["cat", "the", "the", "sees", "wet", "dog", "dog"])
-    assert model.most_undecided([*tiny_corpora.trees(12), odd], 1)[0].sentence is odd
 
 
 def test_annotation_is_not_read():

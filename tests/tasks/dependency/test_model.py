@@ -85,17 +85,6 @@ def test_probabilities_are_noted_for_each_arc_and_label(criterion):
             assert 0 < float(notes["p_label"]) <= 1
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_the_loss_of_a_batch_is_the_mean_of_its_words(criterion):
-    sentences = tiny_corpora.trees(5)
-    model = untrained(sentences, criterion=criterion)
-    with torch.no_grad():
-        together = model.loss(model.collate(sentences)).item()
-        apart = [(model.loss(model.collate([sentence])).item(), len(sentence)) for sentence in sentences]
-    expected = sum(loss * words for loss, words in apart) / sum(words for _, words in apart)
-    assert together == pytest.approx(expected, rel=1e-4)
-
-
 @pytest.mark.parametrize("trees", TREES)
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_loss_is_that_of_the_formula(criterion, trees):

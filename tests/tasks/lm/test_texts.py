@@ -34,9 +34,7 @@ def causal():
 TEXTS = {
     "hmm": lambda: HiddenMarkovText(SYMBOLS, NeuralHMM(6, V, rank=3, size=8).eval()()),
     "lstm": lambda: LeftToRightText(SYMBOLS, RecurrentLanguageModel(V, 8).eval()),
-    "transformer": lambda: LeftToRightText(
-        SYMBOLS, CausalLanguageModel(V, 8, Transformer(8, 8, 1, 2, causal=True)).eval()
-    ),
+    "transformer": causal,
     "ngram": counted,
 }
 

@@ -95,19 +95,6 @@ def test_tags_find_the_outermost_entities(options):
     assert scores["recall"] < 100.0
 
 
-def test_the_loss_falls():
-    for criterion in ("likelihood", "margin", "flat"):
-        _, losses = learned(EntityModel, config(criterion=criterion), SENTENCES[:6], 20)
-        assert losses[-1] < losses[0] / 5
-
-
-@pytest.mark.parametrize("criterion", [*NESTING, "flat"])
-def test_a_batch_gives_the_predictions_of_its_items(criterion):
-    model = untrained(EntityModel, config(criterion=criterion), SENTENCES)
-    apart = [str(next(iter(model.predict([sentence])))) for sentence in SENTENCES]
-    assert [str(sentence) for sentence in model.predict(SENTENCES)] == apart
-
-
 def test_two_entities_with_the_same_words_are_one_label(ordinary):
     assert any("\t" in label for label in ordinary.vocabularies["labels"].symbols)
     assert ordinary.types == ["LOC", "ORG", "PER"]
@@ -188,17 +175,6 @@ def test_pictures_show_codes():
     assert shown
     assert all(0 <= code < 32 for code in shown)
     assert {diagram.bits for diagram in diagrams} == {5}
-
-
-@pytest.mark.parametrize("criterion", [*NESTING, "flat"])
-def test_a_saved_model_predicts_the_same(criterion, tmp_path):
-    model = untrained(EntityModel, config(criterion=criterion), SENTENCES)
-    saved_model.save(model, tmp_path / "m")
-    loaded = saved_model.load(tmp_path / "m")
-    assert loaded.config == model.config
-    assert loaded.layer.codes == model.layer.codes
-    predicted = [list(map(str, each.predict(SENTENCES, probabilities=True))) for each in (loaded, model)]
-    assert predicted[0] == predicted[1]
 
 
 def test_the_published_model_begins_with_codes_that_differ():

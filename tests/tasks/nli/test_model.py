@@ -14,7 +14,6 @@ from strukt.data.batching import batches
 from strukt.data.classes import pairs
 from strukt.data.conllu import tree_pairs
 from strukt.errors import DataError, SettingError
-from strukt.nn.estimators import ESTIMATORS
 from strukt.nn.structured_attention import KINDS
 from strukt.tasks import classify, mlm
 from strukt.tasks.common import ranges
@@ -90,19 +89,6 @@ def test_premise_and_hypothesis_are_each_read_alone(kind):
             torch.testing.assert_close(vectors[place, : len(words)], alone, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_pair_alone_is_as_in_a_batch(kind):
-    model = EntailmentModel.from_corpus(config(kind), PAIRS).eval()
-    with torch.inference_mode():
-        together = model.predict_batch(model.collate(PAIRS, with_targets=False))
-        for pair, found in zip(PAIRS, together, strict=True):
-            [alone] = model.predict_batch(model.collate([pair], with_targets=False))
-            assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
-            torch.testing.assert_close(
-                torch.tensor(alone.weights), torch.tensor(found.weights), atol=1e-5, rtol=0
-            )
-
-
 def test_pictures_have_the_alignment_of_the_words(model):
     for pair, picture in zip(PAIRS, model.diagrams(PAIRS), strict=True):
         assert (picture.rows, picture.columns) == (pair.premise, pair.hypothesis)
@@ -129,32 +115,6 @@ def test_channels_are_those_of_both_sentences():
     model = EntailmentModel.from_corpus(options, PAIRS)
     pictures = model.channels(PAIRS[0])
     assert [picture.forms for picture in pictures] == [PAIRS[0].premise] * 2 + [PAIRS[0].hypothesis] * 2
-
-
-def test_saved_and_loaded_it_says_the_same(tmp_path):
-    model = EntailmentModel.from_corpus(config("crf", iterations=7), PAIRS)
-    torch.nn.init.constant_(model.compare.attention.bonus, 1.5)
-    saved_model.save(model, tmp_path / "model")
-    again = saved_model.load(str(tmp_path / "model"))
-    assert (again.compare.attention.kind, again.compare.attention.iterations) == ("crf", 7)
-    first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (model, again))
-    assert first == second
-
-
-@pytest.mark.parametrize("by", ["attention", "trees"])
-def test_half_precision_learns_as_float32(by):
-    torch.manual_seed(0)
-    options = config("lp-matching") if by == "attention" else tree_config()
-    model = EntailmentModel.from_corpus(options, PAIRS)
-    batch = model.collate(PAIRS)
-    single = model.loss(batch)
-    with torch.autocast("cpu", torch.bfloat16):
-        half = model.loss(batch)
-    half.backward()
-    assert half.item() == pytest.approx(single.item(), rel=0.05)
-    assert all(
-        parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None
-    )
 
 
 def test_a_batch_is_bounded_whatever_the_lengths_are():
@@ -202,13 +162,7 @@ def tree_config(**latent):
     return found
 
 
-@pytest.mark.parametrize(
-    "estimator",  # in CI tests/tasks/classify tries the others
-    [
-        pytest.param(each, marks=() if each in ("marginals", "spigot") else pytest.mark.slow)
-        for each in ESTIMATORS
-    ],
-)
+@pytest.mark.parametrize("estimator", ["marginals", "spigot"])  # tests/tasks/classify tries the others
 def test_latent_trees_learn_a_tiny_corpus(estimator):
     model, losses = learning.learned(
         EntailmentModel, tree_config(estimator=estimator, reader="gcn"), PAIRS, 60, 2e-2
@@ -216,15 +170,12 @@ def test_latent_trees_learn_a_tiny_corpus(estimator):
     assert losses[-1] < 0.5 * losses[0]
     scores = model.evaluate(PAIRS)
     assert scores["accuracy"] == 100.0
-    assert ("trees" in scores) == (estimator not in ("marginals", "relaxed"))
     assert "links" not in scores
-    if estimator in ("argmax", "spigot", "perceptron", "sample"):
-        assert scores["trees"] == 1.0
+    assert scores.get("trees") == {"marginals": None, "spigot": 1.0}[estimator]
 
 
-@pytest.mark.parametrize("tree", ["flat", "left-to-right", "right-branching"])
-def test_trees_that_are_always_the_same(tree):
-    model, losses = learning.learned(EntailmentModel, tree_config(tree=tree), PAIRS, 40, 2e-2)
+def test_trees_that_are_always_the_same():
+    model, losses = learning.learned(EntailmentModel, tree_config(tree="left-to-right"), PAIRS, 40, 2e-2)
     assert losses[-1] < 0.5 * losses[0]
     assert model.evaluate(PAIRS) == {"accuracy": 100.0}
     with pytest.raises(
@@ -259,39 +210,6 @@ def test_given_trees_are_read():
     for refused in (model.require_annotated, lambda pair: list(model.predict([pair]))):
         with pytest.raises(DataError, match=message):
             refused(PAIRS[0])
-
-
-def test_the_loss_is_that_of_the_sum_over_pairs_of_trees():
-    """The k best of a few words are all trees, so that it can be written out."""
-    torch.manual_seed(0)
-    short = list(
-        pairs.read(io.BytesIO(b"Dogs bark loudly\tDogs run\tneutral\nWe run\tWe run now\tentailment\n"))
-    )
-    model = EntailmentModel.from_corpus(tree_config(estimator="topk", count=9), short).eval()
-    expected = []
-    for pair in short:
-        sides = []
-        for part in model.parts(pair):
-            batch = model.collate([part], with_targets=False)
-            vectors, trees = model.encoder(batch.inputs, batch.lengths), model.distribution_of(batch)
-            sides.append(
-                [
-                    (
-                        trees.log_prob(event)[0],
-                        model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root[0],
-                    )
-                    for event in trees.enumerate_support()
-                ]
-            )
-        assert sorted(map(len, sides)) == [2, 9]
-        label = model.vocabularies["labels"].indices([pair.label])[0]
-        of_pairs = []
-        for log_p, u in sides[0]:
-            for log_q, v in sides[1]:
-                features = torch.cat([u, v, (u - v).abs(), u * v])
-                of_pairs.append(log_p + log_q + model.compare_trees.network(features).log_softmax(-1)[label])
-        expected.append(torch.stack(of_pairs).logsumexp(0))
-    torch.testing.assert_close(model.loss(model.collate(short)), -torch.stack(expected).mean())
 
 
 def test_the_gradient_of_samples_is_that_of_the_bound_on_the_mean():
@@ -332,11 +250,6 @@ def by_trees():
     return learning.learned(EntailmentModel, tree_config(), PAIRS, 60, 2e-2)[0]
 
 
-def test_a_pair_alone_is_as_in_a_batch_by_trees(by_trees):
-    together = [str(found) for found in by_trees.predict(PAIRS, probabilities=True)]
-    assert together == [str(next(by_trees.predict([pair], True))) for pair in PAIRS]
-
-
 def test_pictures_by_trees(by_trees):
     [picture] = by_trees.diagrams(PAIRS[:1])
     assert picture.columns == ["contradiction", "entailment", "neutral"]
@@ -352,30 +265,6 @@ def test_pictures_by_trees(by_trees):
     }
     found = [heaviest[pair] for pair in by_trees.ambiguous(PAIRS, 6)]
     assert found == pytest.approx(sorted(heaviest.values()), abs=1e-5)
-
-
-def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
-    saved_model.save(by_trees, tmp_path / "model")
-    again = saved_model.load(str(tmp_path / "model"))
-    first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (by_trees, again))
-    assert first == second
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"latent": classify.LatentTreeConfig(hidden=9)},
-            "--latent.hidden is 9, .* it needs --model latent-tree",
-        ),
-        ({"model": "latent-tree", "attention": "crf"}, "--attention is crf, .* it needs --model attention"),
-        ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, but has no effect"),
-        ({"model": "latent-tree", "scaled_scores": False}, "--scaled_scores is False, .* needs --model attention"),
-    ],
-)
-def test_options_that_do_not_fit(options, message):
-    with pytest.raises(SettingError, match=message):
-        ranges.require_valid(Config(**options))
 
 
 def test_a_model_that_was_saved_before_its_scores_had_a_choice_divides_them(model, tmp_path):

@@ -1,6 +1,7 @@
 """The tagger: what it learns, what it writes, and what it refuses."""
 
 import io
+from functools import cache
 
 import pytest
 import torch
@@ -18,24 +19,29 @@ def learned(config, sentences, steps=60):
     return learning.learned(Tagger, config, sentences, steps, rate=2e-2)
 
 
-@pytest.mark.parametrize("criterion", ["cross-entropy", "crf"])
-def test_a_tiny_corpus_is_learned_by_heart(criterion):
+@cache
+def by_heart(criterion="cross-entropy"):
+    """A tagger that has learned a few sentences, these, and its losses."""
     sentences = tiny_corpora.trees(12)
     model, losses = learned(tiny_corpora.tag_config(criterion=criterion), sentences)
+    return model, sentences, losses
+
+
+@pytest.mark.parametrize("criterion", ["cross-entropy", "crf"])
+def test_a_tiny_corpus_is_learned_by_heart(criterion):
+    model, sentences, losses = by_heart(criterion)
     assert losses[-1] < losses[0] / 5
     assert model.evaluate(sentences) == {"accuracy": 100.0}
 
 
 def test_predicting_replaces_the_column_and_nothing_else():
-    sentences = tiny_corpora.trees(12)
-    model, _ = learned(tiny_corpora.tag_config(), sentences)
+    model, sentences, _ = by_heart()
     bare = [sentence.annotated(xpos=["_"] * len(sentence)) for sentence in sentences]
     assert [str(sentence) for sentence in model.predict(bare)] == [str(sentence) for sentence in sentences]
 
 
 def test_probabilities_are_noted_for_each_word():
-    sentences = tiny_corpora.trees(12)
-    model, _ = learned(tiny_corpora.tag_config(), sentences)
+    model, sentences, _ = by_heart()
     predicted = next(iter(model.predict(sentences[:1], probabilities=True)))
     notes = [float(misc.removeprefix("p=")) for misc in predicted.column("misc")]
     assert all(0.5 < note <= 1 for note in notes)
@@ -44,8 +50,7 @@ def test_probabilities_are_noted_for_each_word():
 
 
 def test_the_lattice_has_the_marginals_of_tags_and_steps():
-    sentences = tiny_corpora.trees(12)
-    model, _ = learned(tiny_corpora.tag_config(), sentences, steps=10)
+    model, sentences, _ = by_heart("crf")
     for sentence in (sentences[0], conllu.from_forms(["one"])):
         lattice, chain = model.lattice(sentence), model.distribution([sentence])
         assert lattice.forms == sentence.forms
@@ -61,13 +66,6 @@ def test_upos_can_be_chosen():
     predicted = next(iter(model.predict(sentences)))
     assert set(predicted.column("xpos")) == {"X"}
     assert "DT" in model.vocabularies["labels"]
-
-
-def test_entities_are_scored_as_spans(tmp_path):
-    sentences = tiny_corpora.read_entities(tmp_path)
-    model, _ = learned(tiny_corpora.tag_config(criterion="crf", constraints="bio"), sentences)
-    assert model.selection == "f1"
-    assert model.evaluate(sentences)["f1"] == 100.0
 
 
 @pytest.mark.parametrize("criterion", ["cross-entropy", "crf"])

@@ -30,6 +30,7 @@ def encode(model, sentences):
         return model(model.inputs(sentences), torch.tensor([len(forms) for forms in sentences]))
 
 
+@pytest.mark.thinned("kind", "characters")
 @pytest.mark.parametrize("kind", ["bilstm", "lstm", "convolution", "transformer", "pt", "none"])
 @pytest.mark.parametrize("characters", ["cnn", "lstm", "none"])
 def test_a_batch_gives_what_its_items_give(kind, characters):

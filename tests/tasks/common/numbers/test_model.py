@@ -19,7 +19,6 @@ from strukt.tasks.common import attention_pictures
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.count.model import ChunkCounter
 from strukt.tasks.sort.model import Sorter
-from strukt.train import saved_model
 
 KINDS = ["none", "dot-product", "additive", "variational", "mean-field", "mean-field, published"]
 PUBLISHED = {
@@ -169,20 +168,6 @@ def test_counting_is_measured_by_squares_of_errors_and_by_length():
         model.network(torch.tensor([[1, 0, 1]]), torch.tensor([3])).item(), abs=0.006
     )
     assert others == ["_", "_"]
-
-
-def test_a_sentence_is_answered_the_same_in_any_company(model):
-    sentences = numbers(model)
-    alone = [str(found) for given in sentences for found in model.predict([given])]
-    assert [str(found) for found in model.predict(sentences)] == alone
-
-
-def test_a_saved_model_says_the_same(model, tmp_path):
-    saved_model.save(model, tmp_path)
-    loaded = saved_model.load(tmp_path)
-    assert type(loaded) is type(model)
-    given = numbers(model)
-    assert list(loaded.predict(given)) == list(model.predict(given))
 
 
 def test_probabilities_of_outputs_are_noted():
