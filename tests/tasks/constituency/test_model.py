@@ -1,6 +1,7 @@
 """The constituency parser: what it learns under each criterion, what it writes, and what it refuses."""
 
 import io
+from functools import cache
 
 import pytest
 import torch
@@ -21,16 +22,21 @@ def config(**options):
     return tiny_corpora.constituency_config(**options)
 
 
-@pytest.fixture(scope="module", params=CRITERIA)
+@cache
+def by_heart(criterion):
+    """A parser that knows the sentences by heart."""
+    steps = 60 if criterion == "bits" else 40
+    return learned(ConstituencyParser, config(criterion=criterion), SENTENCES, steps)[0]
+
+
+@pytest.fixture(params=CRITERIA)
 def model(request):
-    """One that knows the sentences by heart."""
-    steps = 60 if request.param == "bits" else 40
-    return learned(ConstituencyParser, config(criterion=request.param), SENTENCES, steps)[0]
+    return by_heart(request.param)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def parser():
-    return learned(ConstituencyParser, config(), SENTENCES)[0]
+    return by_heart("likelihood")
 
 
 def plain(sentence):

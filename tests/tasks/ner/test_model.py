@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import cache
 
 import pytest
 import torch
@@ -24,22 +25,22 @@ def config(**options):
     return tiny_corpora.ner_config(**options)
 
 
-@pytest.fixture(scope="module", params=NESTING)
-def model(request):
-    """One that knows the sentences by heart."""
+@cache
+def by_heart(criterion="likelihood", **options):
+    """A model that knows the sentences by heart."""
     # Large steps merge codes, which then stay merged.
-    pace = {"steps": 120, "rate": 2e-3} if request.param == "bits" else {"steps": 30}
-    return learned(EntityModel, config(criterion=request.param), SENTENCES, **pace)[0]
+    pace = {"steps": 120, "rate": 2e-3} if criterion == "bits" else {"steps": 30}
+    return learned(EntityModel, config(criterion=criterion, **options), SENTENCES, **pace)[0]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(params=NESTING)
+def model(request):
+    return by_heart(request.param)
+
+
+@pytest.fixture
 def ordinary():
-    return learned(EntityModel, config(), SENTENCES, 30)[0]
-
-
-@pytest.fixture(scope="module")
-def flat():
-    return learned(EntityModel, config(criterion="flat"), SENTENCES, 30)[0]
+    return by_heart()
 
 
 def source(text):
@@ -70,7 +71,8 @@ def test_predicting_replaces_the_entities_and_nothing_else(model):
     assert [str(sentence) for sentence in model.predict(bare)] == [str(sentence) for sentence in SENTENCES]
 
 
-def test_a_model_saved_before_tags_by_bio_and_a_chain(flat, tmp_path):
+def test_a_model_saved_before_tags_by_bio_and_a_chain(tmp_path):
+    flat = by_heart("flat")
     saved_model.save(flat, tmp_path)
     saved = json.loads((tmp_path / "config.json").read_text())
     del saved["options"]["scheme"], saved["options"]["decoder"]
@@ -82,7 +84,7 @@ def test_a_model_saved_before_tags_by_bio_and_a_chain(flat, tmp_path):
 
 @pytest.mark.parametrize("options", [{}, {"scheme": "bioes"}, {"scheme": "bioes", "decoder": "softmax"}])
 def test_tags_find_the_outermost_entities(options):
-    flat = learned(EntityModel, config(criterion="flat", **options), SENTENCES, 30)[0]
+    flat = by_heart("flat", **options)
     assert isinstance(flat.layer, TagSpans)
     outermost = [
         [entity for entity, depth in zip(found, depths(found), strict=True) if depth == 0]
