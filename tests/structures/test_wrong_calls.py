@@ -293,3 +293,14 @@ def test_a_word_that_is_there_is_in_the_vocabulary_also_beside_missing_ones():
     with pytest.raises(ValueError, match="x holds 4 at position 1; expected words from 0 to 3"):
         model().infill(torch.tensor([99, 4, 1]), missing)
     assert model().infill(torch.tensor([99, 3, 1]), missing).best.shape == (3,)
+
+
+def test_cross_entropies_need_the_same_parts():
+    def grammar(nonterminals, preterminals):
+        rules = torch.zeros(nonterminals, *(nonterminals + preterminals,) * 2)
+        return strukt.PCFG(torch.zeros(nonterminals), rules, torch.zeros(3, preterminals))
+
+    with pytest.raises(ValueError, match=r"^other has root with parts of shape \(3,\); expected .* \(1,\)$"):
+        grammar(1, 3).cross_entropy(grammar(3, 1))
+    each = strukt.LinearChain(torch.zeros(3, 2), torch.zeros(2, 2, 2))
+    torch.testing.assert_close(chain().cross_entropy(each), chain().entropy())

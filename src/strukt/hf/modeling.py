@@ -36,7 +36,8 @@ class StructuredOutput(ModelOutput):  # type: ignore[misc]
         loss: The mean loss per word, a scalar; None without labels.
         logits: The scores of the head; None in training with labels.
         predictions: The best structures, in the format of the labels; None in training with labels.
-        codes: `(batch, pieces)`, the binary code of each word at its first piece, for the head `bits`.
+        codes: `(batch, pieces)`, the binary code of each word at its first piece, -100 elsewhere; None for heads
+            other than `bits`, and in training with labels.
     """
 
     loss: Tensor | None = None

@@ -123,7 +123,7 @@ def _half_square(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
 
 
 def _sparse_value(distribution: StructuredDistribution, max_iterations: int | None) -> Tensor:
-    """Return the SparseMAP value ``(batch,)``: the largest of expected score minus half the squared marginals."""
+    """Return the SparseMAP value ``(batch,)``: the maximum of expected score minus half the squared norm."""
     result = distribution.sparsemap(max_iterations)
     axis = len(distribution.batch_shape)
     named = (result.events >= 0).flatten(axis + 1).any(-1)

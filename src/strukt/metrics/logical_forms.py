@@ -16,7 +16,7 @@ class LogicalForms:
     If tags cannot express the logical form of a sentence, its tags count as wrong for exact match, and are left
     out of the accuracy of tags.
 
-    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", for sentences; Kim and Linzen
+    Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks", for sentences; Kim and Linzen
     (2020), "COGS: A Compositional Generalization Challenge Based on Semantic Interpretation", for logical forms.
 
     Examples:

@@ -169,7 +169,7 @@ def _checked(constraints: Constraints | None, tags: int) -> Constraints:
     """Check the constraints and return them; without any, return constraints that allow everything.
 
     Raises:
-        ValueError: If they are not Boolean, or have the wrong shape.
+        ValueError: If they are not `Constraints`, not Boolean, or have the wrong shape.
     """
     shapes = (tags,), (tags, tags), (tags,)
     if constraints is None:

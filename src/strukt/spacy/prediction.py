@@ -53,9 +53,10 @@ class SentencePrediction(NamedTuple):
         }
 
     def probabilities(self) -> dict[str, list[Any]]:
-        """Return the probabilities of tags, arcs and spans of the best structure; without a request, empty lists.
+        """Return the probabilities of tags, arcs and spans of the best structure, which must have been requested.
 
         Returns:
+            Of those that the model predicts:
             ``probabilities``, ``label_probabilities`` and ``tag_probabilities`` of each token, None for white
             space, and ``span_probabilities`` of each span.
         """

@@ -120,9 +120,11 @@ class ExactInference(ScoredStructures):
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.
-            ValueError: If the shapes do not fit together.
+            ValueError: If shapes, or (with ``validate_args``) lengths or constants, differ. Batch axes that share
+                scores may differ, and so may axes that share them among positions.
         """
         self._require_same_kind(other)
+        self._require_same_parts(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
         scores, others = [], []

@@ -53,7 +53,7 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
     Raises:
         ValueError: If a noun is attached to another one without a preposition between them.
 
-    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", as tagged by Wu and Tu (2023),
+    Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks", as tagged by Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
 
     Examples:

@@ -88,7 +88,7 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
     Raises:
         ValueError: If the text is not a logical form.
 
-    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", section on COGS.
+    Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks", section on COGS.
 
     Examples:
         >>> tags = tags_of("The girl ate".split(), "* girl ( x _ 1 ) ; eat . agent ( x _ 2 , x _ 1 )")

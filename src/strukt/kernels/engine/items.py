@@ -39,7 +39,7 @@ def _fill(
     table: Table, weight_scores: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, workspace: Array, powers: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Fill weights and cells of an item; return the log-partition, the ring it belongs to, and the constant."""
+    """Fill the weights and cells of an item; return its log-partition, its ring, and the weights' constant."""
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
     degrees, progress = table.degrees, table.progress
     shift, constant, out_of_range = load(weight_scores, groups, times, degrees, progress, np.nan, weight, power)

@@ -1,4 +1,4 @@
-"""Numba kernels that sum scores at places, and subtract from them, without intermediate arrays."""
+"""Numba kernels that sum scores at places, and subtract from gradients there, without intermediate arrays."""
 
 from __future__ import annotations
 

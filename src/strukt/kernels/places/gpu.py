@@ -1,4 +1,4 @@
-"""Sums of scores at places on a GPU, and subtraction from them: one launch for all tensors of scores.
+"""Sums of scores at places on a GPU, and subtraction from gradients there: one launch for all score tensors.
 
 In PyTorch they would take 25 launches in a training step, which cost more time than the sums themselves.
 """

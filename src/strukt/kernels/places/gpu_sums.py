@@ -1,4 +1,4 @@
-"""Triton kernels that sum scores at places, and subtract from them: one program for each item, for all tensors."""
+"""Triton kernels that sum scores at places, and subtract from gradients there: one program for each item."""
 
 from __future__ import annotations
 

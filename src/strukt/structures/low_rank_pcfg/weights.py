@@ -1,6 +1,7 @@
 """The scores of a low-rank grammar as weights: exponentials, scaled to a maximum of 1.
 
-Products with them are in single precision, in half the time, if the scores are and nothing can underflow.
+Products with them are in single precision if the scores are and nothing can underflow, and in double precision,
+which takes twice the time, otherwise.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Arguments that kernels have in common: ``arcs (batch, n, n + 1)``, ``lengths (ba
 of all items, viewed as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others);
 see `parts_of`. Programs work on tiles of R words and C heads. If SINGLE, trees have a single root.
 
-Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs: how much
-lower their scores are than that of the word's best head. With scores relative to these, the entropy is the log of
-the total plus the expected cost, which is the change of that log.
+Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs: the
+score of the word's best head minus that of the arc. With scores relative to those of the best heads, the entropy
+is the log of the total plus the expected cost. The expected cost is the derivative of that log along the costs.
 """
 
 from __future__ import annotations

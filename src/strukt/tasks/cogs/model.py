@@ -35,7 +35,7 @@ NO_PLACE = "-1"
 class SemanticParser(SentenceModel):
     """A semantic parser: predicts five tags for each word, independently of each other.
 
-    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
+    Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
     """
 

@@ -13,7 +13,7 @@ from strukt.nn.encoders import mask_of
 class ParentAttention(nn.Module):
     """The scores of an attention layer with a single head, before the softmax.
 
-    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
+    Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
 
     Args:
