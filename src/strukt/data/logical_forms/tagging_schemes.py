@@ -2,7 +2,7 @@
 
 In the direct scheme (`strukt.data.logical_forms`), a modifying noun is attached to the noun that it modifies. In
 the published scheme, the preposition between the two nouns is attached to the first noun, and the second noun to
-the preposition.
+the preposition. It also tags words without a parent, verbs below other verbs, and primitives in another way.
 """
 
 from __future__ import annotations

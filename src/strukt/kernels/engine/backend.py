@@ -159,11 +159,11 @@ class Backend(TableOperators):
 
 
 class RowBackend(Backend):
-    """A structure with several tensors of scores, concatenated in the row of an item.
+    """The backend of a structure with several tensors of scores, concatenated in one row for each item.
 
     Args:
-        build: ``build(n, *options, *shapes)`` writes the program of items of length n >= 1, of weights scattered
-            over the row (`ProgramBuilder.scattered`), given the shapes of the tensors without the batch.
+        build: ``build(n, *options, *shapes)`` writes the program of items of length n >= 1, given the shapes of
+            the tensors without the batch. Its weights may lie anywhere in the row (`ProgramBuilder.scattered`).
         cells: ``cells(*options, *shapes)`` returns an upper bound on the number of cells of the largest items.
         scores: The number of tensors, main scores first.
         event_dim: The number of axes of the main scores that an event has.
@@ -200,9 +200,9 @@ def shapes_of(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:
 
 
 class CodeBackend(Backend):
-    """A structure whose weights are codes, with two tensors of scores: those of a 1 and those of a 0 for each bit.
+    """The backend of a structure whose weights are codes of bits.
 
-    Both are ``(batch, *places, bits)``.
+    It has two tensors of scores ``(batch, *places, bits)``: those of a 1 and those of a 0 for each bit.
     """
 
     scores = 2

@@ -36,7 +36,7 @@ class Flat(TableOperators, ABC):
 
 
 class FlatPairs(Flat, RowBackend):
-    """A structure with two tensors of scores: main scores, and those of pairs, which several items may share.
+    """The backend of a structure with main scores and scores of pairs, which several items may share.
 
     A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. Its
     program is ``build(n, *constants, *shapes)``, given an item's length and constants ``(batch,)`` (other

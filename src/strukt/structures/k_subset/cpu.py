@@ -56,7 +56,10 @@ def outside(
     weights: Tensor,
     chart: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Return the marginals of taking and of leaving out each item ``(batch, n)``, times ``weights (batch,)``."""
+    """Return the marginals of taking items ``(batch, n)``, and of leaving them out, times ``weights (batch,)``.
+
+    The latter are ``(g, n)``, summed over the items of the batch that share a row of ``omitted (g, n)``.
+    """
     taken, left = zeros(scores), zeros(scores)
     arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
     run(_outside, scores, omitted, lengths, low, high, *arrays)

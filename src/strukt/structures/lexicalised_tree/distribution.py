@@ -121,7 +121,7 @@ class LexicalisedTree(SpanStructure):
 
 
 def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
-    """Return all assignments of heads to the spans of a tree, wider spans first."""
+    """Return all assignments of heads to the spans of a tree, which are given in pre-order."""
     if not tree:
         return [{}]
     (start, end), *rest = tree

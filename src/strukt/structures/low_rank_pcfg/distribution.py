@@ -229,6 +229,6 @@ class LowRankPCFG(ContextFreeGrammar):
 
 
 def _rows(matrix: Tensor, index: Tensor) -> Tensor:
-    """Return rows ``(..., n, n, r)`` of matrices ``batch + (labels, r)``."""
+    """Return the rows ``(..., n, n, r)`` of matrices ``batch + (labels, r)`` that ``index (..., n, n)`` names."""
     batch = torch.arange(matrix.shape[:-2].numel(), device=index.device).reshape(matrix.shape[:-2])
     return matrix.reshape(-1, matrix.shape[-1])[index + batch[..., None, None] * matrix.shape[-2]]

@@ -51,7 +51,10 @@ def sample(
 
 @inner
 def _weigh(chart: Array, n: int, m: int, i: int, j: int, weight: Array, table: Array) -> None:
-    """Build the table of the moves into a cell: their totals times a weight ``(2, 3)``, mantissas and ranks."""
+    """Write the cumulative probabilities ``table (3,)`` of the moves into a cell.
+
+    They are proportional to the moves' totals times ``weight (2, 3)``: mantissas, then ranks.
+    """
     row = diagonal(chart, n, m, i + j)
     k = i - rows_on(n, m, i + j)[0]
     ranks = np.empty(3)

@@ -235,7 +235,9 @@ def _to_words(
     grammar: Grammar, moves: Moves, g: int, n: int, weight: float, workspace: Workspace, moved: Workspace,
     around: Outside, around_moves: Outside, expected: Expected, expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate from the sums over rules with words to both; multiply the values of words by the item's weight."""
+    """Propagate derivatives from the sums over rules with words to rules and words, whose values are multiplied
+    by the item's weight.
+    """
     move_pull(
         grammar.beside[g], moves.grammar.beside[g], around.beside[:n], around_moves.beside[:n], around.words,
         around_moves.words,

@@ -32,8 +32,8 @@ class Transducer(GridPaths):
     """Paths through the nodes (t, u) of a lattice: frame t, after u labels of the target (Graves 2012).
 
     A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to (t, u
-    + 1), so that a frame emits any number of labels. It ends with a blank out of the last frame, after all m
-    labels. Without frames there is one empty path for an empty target, and none for others.
+    + 1), so that a frame emits any number of labels. The path ends with a blank out of the last frame, after all
+    m labels. Without frames there is one empty path for an empty target, and none for others.
 
     Args:
         moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The label after

@@ -19,8 +19,8 @@ class Config(TaskConfig):
     """Options of the semantic parsing task.
 
     Args:
-        scheme: Tagging scheme for a noun that modifies another noun. direct: its parent is the other noun;
-            published: its parent is the preposition between them, whose parent is the other noun.
+        scheme: Tagging scheme. The two differ mainly in nouns that modify another noun. direct: their parent is
+            that noun; published: their parent is the preposition between them, whose parent is that noun.
         parents: Prediction of parents. relative: classify the offset from the word; absolute: classify the
             position in the sentence; attention: attend to the parent.
         average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the

@@ -100,7 +100,10 @@ class ConstituencyParser(SpanModel):
         return super().targets(sentence) | {"tags": torch.tensor(tags, dtype=torch.long)}
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the loss of the tree plus the weighted loss of tags, which may not train the encoder."""
+        """Return the loss of the tree plus the weighted loss of tags.
+
+        The latter does not train the encoder if the layer `trains_alone`.
+        """
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         words = views[0].detach() if self.layer.trains_alone else views[0]
         tags = mean_cross_entropy(self.tag_scores(words), batch.targets["tags"], "words")

@@ -25,7 +25,7 @@ MOST_TERMS = 1 << 22
 
 
 class Gpu(ArgumentsMixin, ABC):
-    """A structure whose recursion is a table for items of all sizes.
+    """The backend of a structure whose recursion is a table for items of all sizes.
 
     Args:
         build: ``build(*sizes)`` writes the program of the largest items.

@@ -17,7 +17,7 @@ from strukt.kernels.engine.rows import joined, parted
 
 
 class Trees(Gpu):
-    """One tensor of scores ``(batch, *places)`` or ``(batch, *places, values)``.
+    """The backend of a structure with one tensor of scores ``(batch, *places)`` or ``(batch, *places, values)``.
 
     Args:
         build: ``build(n, *options)`` writes the program of items of length n >= 1.
@@ -123,7 +123,7 @@ class Trees(Gpu):
 
 
 class Codes(Trees):
-    """Two tensors of scores ``(batch, *places, bits)``, of 1 and of 0 of each bit."""
+    """The backend of a structure with two tensors ``(batch, *places, bits)``, scores of 1 and of 0 of each bit."""
 
     scores = 2
 
@@ -147,7 +147,7 @@ def _expected(shares: Tensor, values: Any) -> Tensor:
 
 
 class Pairs(Gpu):
-    """Two tensors of scores: main scores ``(batch, ...)``, and those of pairs, which several items may share.
+    """The backend of a structure with main scores ``(batch, ...)`` and scores of pairs, which items may share.
 
     Args:
         build: ``build(*lengths, shape, pairs)`` writes the program of the largest items.
@@ -206,7 +206,7 @@ class Pairs(Gpu):
 
 
 class Rows(Gpu):
-    """Several tensors of scores ``(batch, ...)``, concatenated in the row of an item.
+    """The backend of a structure with several tensors of scores ``(batch, ...)``, concatenated in a row.
 
     Args:
         build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
