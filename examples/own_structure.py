@@ -61,7 +61,7 @@ class Ring(PositionalStructure):
         arguments.fitting("transition", transition, torch.Size([*batch, c, c]))
         super().__init__((unary, transition.expand(*batch, c, c)), lengths, (), validate_args)
 
-    def is_structure(self, event):
+    def _are_structures(self, event):
         return self._in_range(event)
 
     def _places(self, event):

@@ -16,7 +16,7 @@ from strukt.inference.lp_sparsemap.start import graph_of
 from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band, band_support
 from strukt.kernels.lp_sparsemap.faces import find_faces, orthonormal, project_across_faces
 from strukt.kernels.lp_sparsemap.or_out import or_out, or_out_support
-from strukt.kernels.lp_sparsemap.pair import APART, TOGETHER, both, pair, pair_labels
+from strukt.kernels.lp_sparsemap.pair import APART, TOGETHER, best_joint, pair, pair_labels
 from strukt.kernels.lp_sparsemap.polish import intersect
 from strukt.kernels.lp_sparsemap.state import Faces
 from strukt.testing.quadratic import lp_sparsemap_marginals
@@ -127,7 +127,7 @@ def test_support_of_an_or_is_the_best_assignment(x):
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(-2, 2))
 def test_both_is_the_best_joint_probability(a, b, c):
     least, most = max(0.0, a + b - 1), min(a, b)
-    assert c * both(a, b, c) == pytest.approx(max(c * least, c * most))
+    assert c * best_joint(a, b, c) == pytest.approx(max(c * least, c * most))
 
 
 def test_labels_of_an_or_say_what_moves_together():

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import strukt
+from strukt.losses import fenchel_young_loss
 from strukt.testing.subjects import STRUCTURES
 
 MADE_AS_GIVEN = [subject for subject in STRUCTURES if not subject.name.startswith(("CTC", "KDPP"))]
@@ -304,3 +305,51 @@ def test_cross_entropies_need_the_same_parts():
         grammar(1, 3).cross_entropy(grammar(3, 1))
     each = strukt.LinearChain(torch.zeros(3, 2), torch.zeros(2, 2, 2))
     torch.testing.assert_close(chain().cross_entropy(each), chain().entropy())
+
+
+def test_cross_entropies_of_two_precisions_are_in_the_higher():
+    single, double = (strukt.SpanTree(torch.zeros(4, 4, 2, dtype=each)) for each in (torch.float32, torch.float64))
+    torch.testing.assert_close(single.cross_entropy(double), double.entropy())
+
+
+# Shapes that do not fit.
+
+
+def test_parts_of_another_size():
+    with pytest.raises(ValueError, match=r"^parts has shape \(2, 1\); expected it to end in .* scores, \(3,\)$"):
+        strukt.KSubset(torch.zeros(2, 3), 1).from_parts(torch.ones(2, 1))
+
+
+def test_a_partial_event_is_one_of_each_item():
+    with pytest.raises(ValueError, match=r"^event has shape \(5, 2, 3\); expected one that .* \(2, 3\)$"):
+        chain(2).partial_log_prob(torch.zeros(5, 2, 3, dtype=torch.long), torch.ones(2, 3, dtype=torch.bool))
+
+
+def test_batches_do_not_expand_to_other_sizes():
+    with pytest.raises(ValueError, match=r"^batch_shape is \(3,\); expected one to which \(2,\) expands$"):
+        chain(2).expand((3,))
+
+
+def test_temperatures_of_several_items():
+    with pytest.raises(ValueError, match=r"^temperature is tensor\(\[1., 2.\]\); expected a number"):
+        chain(2).rsample_relaxed(torch.tensor([1.0, 2.0]))
+
+
+def test_events_and_spans_broadcast_to_the_batch():
+    ctc = strukt.CTC(torch.zeros(2, 4, 3), torch.tensor([[1, 2], [1, 2]]))
+    assert ctc.spans(torch.tensor([[1, 1, 2, 0]])).starts.tolist() == [[0, 2], [0, 2]]
+    tags = torch.tensor([[0, 1, 1], [1, 0, 0]])
+    together = fenchel_young_loss(chain(1), tags, cost="hamming")
+    apart = [fenchel_young_loss(chain(), each, cost="hamming") for each in tags]
+    torch.testing.assert_close(together, torch.stack(apart))
+
+
+@pytest.mark.parametrize("states", [[2], [1, 1], [1, 0], [-1]])
+def test_states_to_select_are_in_order(states):
+    with pytest.raises(ValueError, match="expected indices from 0 to 1, in ascending order"):
+        model().select(torch.tensor(states))
+
+
+def test_states_are_probabilities():
+    with pytest.raises(ValueError, match=r"state holds -1\.0 at batch item 0, position 1; expected probabilities"):
+        model().stream(torch.tensor([[0, 1]]), torch.tensor([[0.5, -1.0]]))

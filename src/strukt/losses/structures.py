@@ -60,7 +60,7 @@ def fenchel_young_loss(
     """
     if regularizer not in REGULARIZERS:
         raise ValueError(f"regularizer is {regularizer!r}; expected 'entropy', 'sparsemap' or None")
-    soft = target.is_floating_point()
+    soft = isinstance(target, Tensor) and target.is_floating_point()
     parts = _marginals(distribution, target) if soft else distribution.to_parts(_event(distribution, target))
     raised = distribution if cost is None else _raised(distribution, parts, cost)
     if regularizer == "entropy" and not soft:
@@ -97,11 +97,15 @@ def _raised(
 ) -> StructuredDistribution:
     """Return the distribution with the cost of each part added to its score."""
     main, *others = distribution.scores
+    axes = main.dim() - len(distribution.batch_shape)
     if isinstance(cost, str):
         if cost != "hamming":
             raise ValueError(
                 f"cost is {cost!r}; expected 'hamming', a tensor with the cost of each part, or None"
             )
+        batch = arguments.broadcast_shapes(parts.shape[: parts.dim() - axes], distribution.batch_shape)
+        if batch != distribution.batch_shape:
+            return _raised(distribution.expand(batch), parts, cost)
         return distribution._with_scores(main + (1.0 - parts.to(main.dtype)), *others)
     arguments.fitting("cost", cost, main.shape)
     if distribution._validate_args:

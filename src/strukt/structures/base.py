@@ -92,12 +92,12 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         """Return events as 0/1 vectors of parts, in the shape and type of the main scores."""
 
     @abc.abstractmethod
-    def from_parts(self, parts: Tensor) -> Tensor:
-        """Return the events of 0/1 vectors of parts, the inverse of `to_parts`."""
+    def _from_parts(self, parts: Tensor) -> Tensor:
+        """Return the result of `from_parts` for parts of a valid shape."""
 
     @abc.abstractmethod
-    def is_structure(self, event: Tensor) -> Tensor:
-        """Return a mask of events that are structures of this kind, forbidden or not: ``sample_shape + batch``."""
+    def _are_structures(self, event: Tensor) -> Tensor:
+        """Return the result of `is_structure` for events of a valid shape and type."""
 
     @abc.abstractmethod
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
@@ -117,6 +117,31 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     def _check_values(self) -> None:
         """Raise ValueError if an argument other than scores and lengths has an invalid value."""
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        """Return the events of 0/1 vectors of parts, the inverse of `to_parts`.
+
+        Args:
+            parts: ``sample_shape + batch +`` the part axes of the main scores.
+
+        Raises:
+            ValueError: If the parts have a wrong shape.
+        """
+        expected = self.scores[0].shape[-len(self.extents[0]) :]
+        if parts.shape[-len(expected) :] != expected:
+            raise ValueError(
+                f"parts has shape {tuple(parts.shape)}; expected it to end in the part axes of "
+                f"{self.score_names[0]}, {tuple(expected)}"
+            )
+        return self._from_parts(parts)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        """Return a mask of events that are structures of this kind, forbidden or not: ``sample_shape + batch``.
+
+        Raises:
+            ValueError: If the events have a wrong shape or type.
+        """
+        return self._are_structures(arguments.event(event, self.batch_shape, self.event_shape))
 
     def _main_within(self) -> Tensor:
         """Return a mask of the main scores within the lengths; it broadcasts to them."""

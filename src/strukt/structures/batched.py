@@ -28,8 +28,17 @@ class BatchedTensors(Distribution):
     options: tuple[int, ...]
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """Return the distribution with batch axes added in front, or expanded from size 1; no data is copied."""
+        """Return the distribution with batch axes added in front, or expanded from size 1; no data is copied.
+
+        Raises:
+            ValueError: If the batch axes do not expand to these.
+        """
         batch_shape = torch.Size(batch_shape)
+        sizes = zip(reversed(self.batch_shape), reversed(batch_shape), strict=False)
+        if len(batch_shape) < len(self.batch_shape) or any(size not in (1, new) for size, new in sizes):
+            raise ValueError(
+                f"batch_shape is {tuple(batch_shape)}; expected one to which {tuple(self.batch_shape)} expands"
+            )
         scores = []
         for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
             batched, parts = _split_shape(score, len(extents))

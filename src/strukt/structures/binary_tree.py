@@ -35,7 +35,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         """The ranges of labels of single words, and of wider spans."""
         return range(self._labels), range(self._labels)
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._read(event)[2]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002

@@ -27,8 +27,8 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         index = self.lengths[..., None, None].expand(*self.batch_shape, 1, self._nonterminals)
         return whole.gather(-2, index).squeeze(-2)
 
-    def is_structure(self, event: Tensor) -> Tensor:
-        return super().is_structure(event) & (self.lengths != 1)
+    def _are_structures(self, event: Tensor) -> Tensor:
+        return super()._are_structures(event) & (self.lengths != 1)
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         if length == 1:

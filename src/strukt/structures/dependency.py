@@ -68,7 +68,7 @@ class DependencyTree(ArcStructure, abc.ABC):
             raise NotImplementedError(f"of {self} and {other} only one has labels on its arcs")
         super()._require_same_kind(other)
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         options = (self.single_root, self._projective)
         trees: Tensor = self._apply(events.are_dependency_trees, self._heads(event), *options, axes=1)
         return trees & self._in_range(event) if self.labelled else trees

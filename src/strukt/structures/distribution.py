@@ -47,12 +47,13 @@ class StructuredDistribution(ExactInference):
         """Return the log-probability of agreeing with ``event`` where ``known`` (``batch + event_shape``) holds.
 
         Raises:
-            ValueError: If a known entry is not a valid value, such as the -100 of unknown tags.
+            ValueError: If a shape is wrong, or a known entry no valid value, such as the -100 of unknown tags.
 
         Warns:
             UserWarning: If no structure agrees with the known entries of an item that requires a gradient.
         """
         event = arguments.event(event, self.batch_shape, self.event_shape)
+        arguments.fitting("event", event, self.batch_shape + self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
         if self._validate_args:
             named = ~known | self._is_named(event)

@@ -78,7 +78,7 @@ class ExactInference(ScoredStructures):
 
     def _log_prob(self, event: Tensor) -> Tensor:
         places = self._places(event)
-        one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
+        one_each = places is not None and all(place.shape[:-1] == self.batch_shape for place in places)
         if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
             return log_ratio(self._score(event), self.log_partition)
         flat = places
@@ -127,11 +127,12 @@ class ExactInference(ScoredStructures):
         self._require_same_parts(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
+        dtype = torch.promote_types(self.scores[0].dtype, other.scores[0].dtype)
         scores, others = [], []
         for score, other_score in zip(mine[:count], theirs[:count], strict=True):
             shape = arguments.broadcast_shapes(score.shape, other_score.shape)
-            scores.append(score.expand(shape))
-            others.append(other_score.expand(shape))
+            scores.append(score.expand(shape).to(dtype))
+            others.append(other_score.expand(shape).to(dtype))
         return self._to_batch(
             self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
         )

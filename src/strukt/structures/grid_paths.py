@@ -55,7 +55,7 @@ class GridPaths(StructuredDistribution, abc.ABC):
         moves = torch.arange(len(self.moves), device=main.device)
         return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
 
-    def from_parts(self, parts: Tensor) -> Tensor:
+    def _from_parts(self, parts: Tensor) -> Tensor:
         return used_alternatives(parts)
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:

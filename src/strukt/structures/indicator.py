@@ -37,7 +37,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
             guards.require_structures(event, self._is_indicator(event), "made of 0 and 1")
         return self._used(event).to(self.scores[0].dtype)
 
-    def from_parts(self, parts: Tensor) -> Tensor:
+    def _from_parts(self, parts: Tensor) -> Tensor:
         return torch.where(self._within, (parts > 0).long(), -1)
 
     def _used(self, event: Tensor) -> Tensor:

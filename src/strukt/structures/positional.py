@@ -38,7 +38,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         used = inside.unsqueeze(-1) & (alternatives.unsqueeze(-1) == torch.arange(count, device=main.device))
         return self._shaped(used).to(main.dtype)
 
-    def from_parts(self, parts: Tensor) -> Tensor:
+    def _from_parts(self, parts: Tensor) -> Tensor:
         rows = self._rows(parts)
         return self._event(used_alternatives(rows))
 

@@ -32,7 +32,7 @@ class SpanStructure(BinaryTree, abc.ABC):
         )
         return self._from_labels(used).to(main.dtype)
 
-    def from_parts(self, parts: Tensor) -> Tensor:
+    def _from_parts(self, parts: Tensor) -> Tensor:
         each = parts if self.labelled else parts.unsqueeze(-1)
         return used_alternatives(each)
 

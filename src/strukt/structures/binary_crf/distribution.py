@@ -148,7 +148,7 @@ class BinaryCRF(AbsenceStructure):
         pairs = torch.where(required.unsqueeze(-2), marginals.unsqueeze(-1), pairs)
         return BeliefPropagation(marginals, pairs, result.log_partition + constant, result.change)
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._is_indicator(event)
 
     @property

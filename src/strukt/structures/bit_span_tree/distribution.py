@@ -97,7 +97,7 @@ class BitSpanTree(BinaryTree):
         used = self._within & (event >= 0)
         return (used.unsqueeze(-1) & self._positive(event)).to(self.scores[0].dtype)
 
-    def from_parts(self, parts: Tensor) -> Tensor:
+    def _from_parts(self, parts: Tensor) -> Tensor:
         raise NotImplementedError(
             "a span whose bits are all -1 has no part, so the parts do not determine the tree; keep the events"
         )

@@ -117,9 +117,10 @@ class CTC(PositionalStructure):
             (tensor([1, 4, 5]), tensor([3, 5, 6]))
         """
         event = self.mode if event is None else self._checked(event)
+        event = event.expand(arguments.broadcast_shapes(event.shape, self.batch_shape + self.event_shape))
         return label_spans(event, self.scores[0], self.lengths, self.blank, self.targets.shape[-1])
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         options = (*self.constants, self.blank, self.scores[0].shape[-1])
         return self._apply(events.are_frames, event, *options, axes=1)  # type: ignore[no-any-return]
 

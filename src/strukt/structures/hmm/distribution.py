@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 from typing_extensions import Self
@@ -150,8 +151,18 @@ class HMM(HMMEstimation):
         """Return the model restricted to some states and normalised again, as for dropout of states.
 
         Args:
-            states: ``(k,)``, the indices of the states, in ascending order.
+            states: ``(k,)``, the indices of the states, in ascending order; on a GPU the order is not checked.
+
+        Raises:
+            ValueError: If there is no such state, or the states are not in ascending order.
         """
+        if states.is_cpu and states.dtype != torch.bool and len(states):
+            ascending = bool((states[1:] > states[:-1]).all())
+            if not ascending or not 0 <= int(states[0]) <= int(states[-1]) < self.states:
+                highest = self.states - 1
+                raise ValueError(
+                    f"states is {states.tolist()}; expected indices from 0 to {highest}, in ascending order"
+                )
         return self._rebuilt(
             self.initial[states], self.transition.select(states), self.emission.select(states)
         )

@@ -139,6 +139,8 @@ class HMMParameters(HMMPeerNames):
         arguments.scores("state", state, "(*, z)", 1)
         if state.shape != (*shape, self.states):
             raise ValueError(f"state has shape {tuple(state.shape)}; expected {(*shape, self.states)}")
+        if self._validate_args:
+            guards.require_values(state, state >= 0, "state", "probabilities, 0 or more", len(shape))
         return state.to(self.initial.dtype).reshape(shape.numel(), self.states)
 
     def _beginning(self, batch: int) -> Tensor:

@@ -127,8 +127,12 @@ class KDPP(SubsetStructure):
         return self._to_batch(enumeration.recursion(Counting(), *self._arguments())).detach()
 
     def _score(self, event: Tensor) -> Tensor:
+        shape = arguments.broadcast_shapes(event.shape, self.batch_shape + self.event_shape)
+        batch = shape[len(shape) - 1 - len(self.batch_shape) : -1]
+        if batch != self.batch_shape:
+            return self.expand(batch)._score(event)
         items = sum_of_totals(self.scores[:2], (1, 1), self._places_of_items(event))
-        event = event.expand(arguments.broadcast_shapes(event.shape, self.batch_shape + self.event_shape))
+        event = event.expand(shape)
         samples = event.shape[: event.dim() - len(self.batch_shape) - 1].numel()
         every = event.reshape(samples, self._batch_size(), *self.event_shape).transpose(0, 1)
         *_, kernel, lengths, _ = self._arguments()

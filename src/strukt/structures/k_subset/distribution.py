@@ -34,7 +34,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
     constant is the smallest size ``batch``, the last one the largest.
     """
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         sizes = (self.constants[0], self.constants[-1])
         return self._apply(events.are_subsets, event, *sizes, axes=1)  # type: ignore[no-any-return]
 

@@ -95,9 +95,9 @@ class LexicalisedTree(SpanStructure):
         """
         return self._apply(_heads, arguments.event(event, self.batch_shape, self.event_shape), axes=2)  # type: ignore[no-any-return]
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         fits: Tensor = self._apply(_pass_heads_on, event, axes=2)
-        return super().is_structure(event) & fits
+        return super()._are_structures(event) & fits
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return super()._fault(event, length, constants) or explanations.headless(event, length)

@@ -83,7 +83,7 @@ class LinearChain(PositionalStructure):
         c, per_step = self.scores[0].shape[-1], self.scores[1].shape[-3] > 1
         return self._apply(events.tag_places, event, c, per_step, axes=1)  # type: ignore[no-any-return]
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._in_range(event)
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:

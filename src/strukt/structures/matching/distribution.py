@@ -64,7 +64,7 @@ class Matching(PositionalStructure):
             )
         super().__init__((scores,), lengths, (), validate_args)
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         within = self._positions
         clash = (event.unsqueeze(-1) == event.unsqueeze(-2)) & within.unsqueeze(-1) & within.unsqueeze(-2)
         alone = clash.flatten(-2).sum(-1) == self.lengths  # each row clashes only with itself

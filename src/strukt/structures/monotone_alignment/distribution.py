@@ -144,7 +144,7 @@ class MonotoneAlignment(GridPaths):
         """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
         return self._marginals_beside(3, 3)
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._apply(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:

@@ -80,7 +80,7 @@ class SecondOrderTree(PositionalStructure):
         """The probability of each pair of neighbouring siblings: ``batch + (n, n, n + 1)``; differentiable."""
         return self._marginals_beside(*self.scores[1].shape[-3:])
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._apply(events.are_dependency_trees, event, self.single_root, True, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:

@@ -129,10 +129,10 @@ class SemiMarkov(StructuredDistribution):
         lasting = durations.unsqueeze(-1) == torch.arange(1, k + 1, device=main.device)
         return (lasting.unsqueeze(-1) & (event.unsqueeze(-1) == labels).unsqueeze(-2)).to(main.dtype)
 
-    def from_parts(self, parts: Tensor) -> Tensor:
+    def _from_parts(self, parts: Tensor) -> Tensor:
         return used_alternatives(parts.amax(-2))
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         k, c = self.scores[0].shape[-2:]
         return self._apply(events.are_segmentations, event, k, c, axes=1)  # type: ignore[no-any-return]
 

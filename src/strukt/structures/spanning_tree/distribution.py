@@ -70,7 +70,7 @@ class SpanningTree(AbsenceStructure):
     def _distinguishing_parts(self, used: Tensor) -> Tensor:
         return used  # no tree contains all edges of another
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._apply(events.are_spanning_trees, event, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:

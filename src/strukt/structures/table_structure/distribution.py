@@ -112,10 +112,10 @@ class TableStructure(IndicatorStructure):
     def _max_marginals(self) -> Tensor:
         return self._through_each()
 
-    def is_structure(self, event: Tensor) -> Tensor:
-        return self._apply(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
+    def _are_structures(self, event: Tensor) -> Tensor:
+        return self._apply(self._are_their_best, event, axes=1)  # type: ignore[no-any-return]
 
-    def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
+    def _are_their_best(self, events: Tensor, lengths: Tensor) -> Tensor:
         """Return a mask ``(rows,)`` of events that are structures: they equal the best one of their weights."""
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)
@@ -124,7 +124,7 @@ class TableStructure(IndicatorStructure):
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         fault = sets.vector(event, len(event))
-        if fault or bool(self._are_structures(torch.tensor([event]), torch.tensor([length]))):
+        if fault or bool(self._are_their_best(torch.tensor([event]), torch.tensor([length]))):
             return fault
         return "no structure of the program uses these weights and no others"
 

@@ -140,7 +140,7 @@ class Transducer(GridPaths):
         """
         return frames_of_labels(self.mode if event is None else self._checked(event))
 
-    def is_structure(self, event: Tensor) -> Tensor:
+    def _are_structures(self, event: Tensor) -> Tensor:
         return self._apply(are_emissions, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:

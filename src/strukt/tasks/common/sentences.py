@@ -42,10 +42,11 @@ def trainable_sentences(
         UserWarning: If sentences are left out.
 
     Examples:
-        >>> from strukt.data import text
         >>> import io, warnings
-        >>> sentences = list(text.read(io.StringIO("It works\\nSo")))
-        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        >>> from strukt.data import text
+        >>> sentences = list(text.read(io.StringIO("It works\nSo")))
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
         ...     longer = trainable_sentences(sentences, [True, False], "sentences have one word")
         >>> [sentence.forms for sentence in longer]
         [['It', 'works']]

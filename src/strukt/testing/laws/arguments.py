@@ -75,6 +75,7 @@ def wrong_events_are_refused(subject: Subject) -> None:
             (arguments.event.double(), "float64"),
         ):
             _refused(case, name, ("event", description), partial(getattr(distribution, name), wrong))
+    _refused(case, "is_structure", ("event", str(tuple(narrow.shape))), partial(distribution.is_structure, narrow))
     for number in (99, -100):
         event, known = torch.full_like(arguments.event, number), torch.ones_like(arguments.known)
         _refused(

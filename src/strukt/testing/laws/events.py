@@ -110,6 +110,18 @@ def sample_shapes_are_scored(subject: Subject) -> None:
         )
 
 
+@law("log_prob")
+def one_item_scores_several_events(subject: Subject) -> None:
+    """Check that a distribution with a batch axis of size 1 scores several events as one at a time."""
+    case = subject.case((1,)).leaves()
+    distribution, events = case.distribution(), case.tables[0].events[:3]
+    together = distribution.log_prob(events)
+    apart = torch.cat([distribution.log_prob(event.unsqueeze(0)) for event in events])
+    agree(case, "log_prob of several events is that of each", together, apart)
+    for result, expected in zip(grad(together.sum(), case.scores), grad(apart.sum(), case.scores), strict=True):
+        agree(case, "the gradient of several log_probs is the sum of those of each", result, expected)
+
+
 @law("enumerate_support")
 def support_is_enumerated(subject: Subject) -> None:
     """Check that `enumerate_support` lists every structure exactly once."""
