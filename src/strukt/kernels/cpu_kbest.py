@@ -168,7 +168,7 @@ def choice_of_value(search: Search, rank: int, place: int, deviation: int, score
         top, best = values[0], 0
         for k in range(1, len(values)):
             top = max(top, values[k])
-        while values[best] != top:  # two loops, the first vectorised
+        while best < len(values) - 1 and values[best] != top:  # two loops, the first vectorised; top may be NaN
             best += 1
         search.choices[rank, place] = best
         if rank < len(search.choices) - 1:

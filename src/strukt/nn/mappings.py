@@ -168,7 +168,7 @@ class _Loss(nn.Module):
 
 
 class EntmaxLoss(_Loss):
-    """`strukt.losses.entmax_loss` as a module; its options are those of `strukt.losses.vectors.Options`.
+    """`strukt.losses.entmax_loss` as a module; its options are those of `strukt.losses.Options`.
 
     Examples:
         >>> EntmaxLoss(2.0, reduction="sum")(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))

@@ -129,7 +129,7 @@ class MeanFieldIteration(nn.Module):
         return self.updates.heads(old.features, message, weight, None)
 
     def _dependency_labels(self, beliefs: Beliefs, pairs: Tensor) -> Belief | None:
-        """Return the labels of dependencies between words."""
+        """Return the updated distributions of the labels of dependencies between words; None without labels."""
         if beliefs.dependency_labels is None:
             return None
         heads = beliefs.heads.probabilities[..., : pairs.shape[-1]]

@@ -62,5 +62,6 @@ def test_labels_that_are_none_are_named_on_cpus(wrong, backend):
     message = f"targets holds {wrong} at batch item 3, position 1; expected labels from 0 to 3 other than"
     with using(backend), pytest.raises(ValueError, match=message):
         states_of(targets, LENGTHS, 2, 4, True)
+    read = wrong if backend == "cpu" else min(max(wrong, 0), 3)
     with using(backend):
-        assert states_of(targets, LENGTHS, 2, 4, False)[1, 1, 3] == wrong
+        assert states_of(targets, LENGTHS, 2, 4, False)[1, 1, 3] == read

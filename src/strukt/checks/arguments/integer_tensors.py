@@ -34,7 +34,8 @@ def lengths(
     if isinstance(converted, Tensor) and not converted.numel():
         converted = converted.long()  # PyTorch makes an empty list one of float32
     if isinstance(converted, Tensor) and torch.compiler.is_compiling():
-        return converted.to(device, torch.int64)  # comparing sizes would make them constants of an exported graph
+        # Comparing sizes would make them constants of an exported graph. Kernels use lengths as indices.
+        return converted.to(device, torch.int64).clamp(0, longest)
     fits = isinstance(converted, Tensor) and converted.shape == batch_shape and converted.dtype != torch.bool
     if not fits and isinstance(converted, Tensor) and looks_like_mask(converted, batch_shape, longest):
         raise ValueError(

@@ -37,12 +37,12 @@ def check_conllu_pairs(source: Source, report: Report) -> None:
 
 
 def check_numbers(source: Source, report: Report, largest: int | None = None) -> None:
-    """Check sentences whose words are numbers, up to `largest` if it is given."""
+    """Check that the words of sentences are whole numbers, none above `largest` if it is given."""
     _count_numbers(text.read(source, report.add), report, largest)
 
 
 def check_conllu_numbers(source: Source, report: Report, largest: int | None = None) -> None:
-    """Check sentences of CoNLL-U whose words are numbers, up to `largest` if it is given."""
+    """Check that the words of CoNLL-U sentences are whole numbers, none above `largest` if it is given."""
     _count_numbers(read_conllu(source, report), report, largest)
 
 

@@ -1,6 +1,6 @@
 """Sums, their gradients and entropies for the items of a batch that share a table.
 
-Each function takes the table, the indices of the items that it computes, ``items (count,)``, and the ring: None
+Each kernel takes the table, the indices of the items that it computes, ``items (count,)``, and the ring: None
 for plain numbers, an array without entries for extended ones. Scores are ``(batch, places)``, or ``(batch, places,
 features, values)`` where a weight is a sum over values. A row of a ``chart (batch, entries)`` begins with the ring
 of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of its weights. The cells follow, which are

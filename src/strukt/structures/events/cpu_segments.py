@@ -49,7 +49,7 @@ def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int)
 
 @kernel
 def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, right: Array) -> None:
-    """Set ``right (rows,)``, initially True, to False for rows that are no segmentations.
+    """Set ``right (rows,)``, initially True, to False for rows that are not segmentations.
 
     The other arrays are ``labels (rows, n)`` and ``lengths (rows,)``.
     """

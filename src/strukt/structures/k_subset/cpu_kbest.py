@@ -31,9 +31,10 @@ def kbest(
         best_scores[b] = -np.inf
         _fill(scores[b], omitted[b // group], n, rows)
         last = min(high[b], n)
-        if low[b] <= last:
-            sizes = rows[n, low[b] + 1 : last + 2]
-            _search(scores[b], omitted[b // group], n, sizes, low[b], rows, search, events[b], best_scores[b])
+        first = max(low[b], 0)
+        if first <= last:
+            sizes = rows[n, first + 1 : last + 2]
+            _search(scores[b], omitted[b // group], n, sizes, first, rows, search, events[b], best_scores[b])
 
 
 @inner

@@ -154,7 +154,7 @@ class Inputs:
         return _exponentials(words, self._within(1))
 
     def span_weights(self, width: int) -> tuple[Tensor, Tensor] | None:
-        """Return the weights of labels of the spans of a width, ``(batch, m, s)``, and their log-scales."""
+        """Return the weights of labels of the m spans of a width, ``(batch, m, s)``, and their log-scales."""
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT

@@ -86,7 +86,7 @@ def _follow(
     """Trace back and write the path of a rank; only a match enters the first cell."""
     i, j, move, place, ways = values.shape[0] - 1, values.shape[1] - 1, 0, 0, np.empty(3)
     choices = search.choices[rank]
-    while i >= 0:
+    while i >= 0 and j >= 0:
         if place <= deviation:
             move = choices[place]
         else:

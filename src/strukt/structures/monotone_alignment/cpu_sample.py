@@ -39,7 +39,7 @@ def sample(
             i, j = n - 1, m - 1
             move = find_of_three(last, uniform[b, q, 0])
             paths[b, q, i, j] = move
-            while i + j > 0:
+            while i >= 0 and j >= 0 and i + j > 0:  # outside the grid only if scores are NaN
                 draw, onward = uniform[b, q, i + j], move
                 i, j = cell_before(i, j, onward)
                 if not made[i, j, onward]:

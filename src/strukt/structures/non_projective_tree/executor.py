@@ -111,6 +111,6 @@ def _slopes(factors: Tensor) -> Tensor:
 
 
 def _log_plus(logs: Tensor, rest: Tensor) -> Tensor:
-    """Return the log of exponentials plus numbers, which may be negative where the result is positive."""
+    """Return log(exp(logs) + rest); ``rest`` may be negative, and sums below 0, by rounding, count as 0."""
     high = logs.clamp(min=0.0)
     return ((logs - high).exp_() + rest * high.neg().exp_()).clamp_(min=0.0).log_() + high

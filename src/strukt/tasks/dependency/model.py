@@ -289,5 +289,5 @@ def _gatherable(heads: Tensor) -> Tensor:
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
-    """Return a sentence's shares of the scores `trees` and `one tree`, from its number of trees."""
+    """Return numerator and denominator of the scores `trees` and `one tree` for a sentence's number of trees."""
     return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

@@ -113,7 +113,10 @@ class TagSpans(SpanLayer):
         return LinearChain(unary.unsqueeze(0), transition.unsqueeze(0), validate_args=False)
 
     def spans_of(self, event: Tensor, forbidden: Sequence[Span] = ()) -> list[tuple[int, int, str]]:
-        """Return the spans of an event of the distribution, or of that of `under_conditions`, ``(n,)``."""
+        """Return the spans ``(start, end, label)`` of an event ``(n,)``, a tag for each word.
+
+        If the event is from `under_conditions`, ``forbidden`` are the spans that were forbidden there.
+        """
         originals = [*range(len(self.tags)), *copies(forbidden, self.scheme, self._number)]
         tags = [self.tags[originals[tag]] for tag in event.tolist()]
         return [(first, last + 1, label) for label, first, last in spans(tags)]

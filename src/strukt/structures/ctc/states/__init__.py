@@ -33,9 +33,9 @@ def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int, 
             return states  # type: ignore[no-any-return]
     m = targets.shape[-1]
     used = events.within(target_lengths, m)
-    shown = torch.where(used, targets.long(), blank)
+    shown = torch.where(used, targets.long().clamp(0, labels - 1), blank)  # kernels use labels as indices
     if check:
-        fit = (shown >= 0) & (shown < labels) & ((shown == blank) != used)
+        fit = ((targets == shown) | ~used) & ((shown == blank) != used)
         rows = math.prod(targets.shape[:-1])
         guards.require_values(
             targets.long().reshape(rows, m),
