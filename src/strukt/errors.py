@@ -1,4 +1,7 @@
-"""The exceptions that strukt raises on purpose; everything else is a bug or comes from PyTorch."""
+"""strukt's own exceptions.
+
+Other wrong arguments raise ValueError or TypeError; members that a structure lacks raise NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 class StruktError(Exception):
-    """The base class of all errors that strukt raises on purpose."""
+    """The base class of strukt's own exceptions."""
 
 
 class InfeasibleError(StruktError, ValueError):

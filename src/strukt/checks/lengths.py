@@ -88,7 +88,9 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
 
 
 def as_tensor(value: Any, name: str) -> Any:
-    """Convert a number or a list of numbers to a tensor on the CPU; return all other values unchanged.
+    """Convert a whole number or a list of numbers to a tensor on the CPU; return all other values unchanged.
+
+    Errors call the value by its ``name``.
 
     Raises:
         ValueError: If a list holds anything but numbers, or its rows differ in length.

@@ -138,7 +138,7 @@ def _require_new_key(event: yaml.Event, keys: list[_Keys]) -> None:
 
 
 def require_text(path: str | os.PathLike[str]) -> None:
-    """Check that a file is UTF-8 text of moderate size; if it does not exist, do nothing.
+    """Check that a file is UTF-8 text of moderate size; if it cannot be opened, do nothing.
 
     Raises:
         UsageError: If it is not a regular file, too large, or not UTF-8 text.

@@ -20,10 +20,11 @@ class TreeGCN(nn.Module):
 
     Every word reads the vectors of its head and its dependents, weighted by the values of the arcs:
 
-        h'_m = relu(W_self h_m + W_up sum_h A[m, h] h_h + W_down sum_k A[k, m] h_k + b)
+        x'_m = relu(W_self x_m + W_up sum_h A[m, h] x_h + W_down sum_k A[k, m] x_k + b)
 
-    The root is a node like the words, but without a head; its vector before the first layer is learned. Arcs need
-    not form a tree: their values may be marginals, and gradients flow to all of them.
+    A[m, h] is the value of the arc from node h to node m; node 0 is the root. The root is a node like the words,
+    but without a head; its vector before the first layer is learned. Arcs need not form a tree: their values may
+    be marginals, and gradients flow to all of them.
 
     Source: Marcheggiani and Titov (2017), "Encoding sentences with graph convolutional networks for semantic role
     labeling", with one matrix for each direction, without labels of arcs and without gates; for values of arcs,

@@ -73,7 +73,7 @@ def observed(
         data: Sequences with labels.
         count: The number of labels.
         min_freq: Minimum frequency of a feature; an occurrence of an attribute counts its absolute value.
-        all_states: Give each attribute a feature for each label, even if they never occur together.
+        all_states: Give each attribute a feature for each label, at any frequency; dense tokens always get them.
         all_transitions: Give each pair of labels a feature.
 
     Complexity: Time O(m log m) for m values of attributes.

@@ -3,7 +3,9 @@
     argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2     such that  sum over words m of  mu[m, h] <= budget
 
 M is the marginal polytope of the trees. This is the LP-SparseMAP (Niculae and Martins 2020) of a factor graph with
-a tree and a budget for each head; the relaxation is exact, since there is one structure with linear constraints.
+a tree and a budget for each head. Only the expected numbers of dependents are within the budget: single trees of a
+solution may exceed it.
+
 Each head has a price for a dependent, and the solution is the SparseMAP of the trees at the right prices. These
 prices maximise the dual function, which is concave, and quadratic on each face of M. Damped Newton steps on the
 face of the last solution find them in a few SparseMAPs; the ADMM of `FactorGraph.lp_sparsemap` takes tens of them.
@@ -41,7 +43,7 @@ RIDGE = 1e-10
 
 @dataclass(frozen=True)
 class BudgetedTrees:
-    """The sparse marginals of trees within a budget.
+    """The sparse marginals of trees whose expected numbers of dependents are within a budget.
 
     Attributes:
         marginals: ``(batch, n, n + 1)``, the marginal of each arc; differentiable.
@@ -57,7 +59,7 @@ class BudgetedTrees:
 
 
 def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100) -> BudgetedTrees:
-    """Return the sparse marginals of a batch of trees within a budget.
+    """Return the sparse marginals of trees such that expected numbers of dependents are within a budget.
 
     Args:
         trees: Trees with one batch axis.

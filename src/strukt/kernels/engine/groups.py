@@ -31,7 +31,7 @@ def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
 
 
 def of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
-    """Return the items in one ring."""
+    """Return the groups with only the items of one kind, such as `PLAIN`; ``kinds (batch,)`` are those of all."""
     chosen = ((table, each[kinds[each] == kind]) for table, each in groups)
     return [(table, each) for table, each in chosen if len(each)]
 

@@ -76,7 +76,9 @@ class HMM(HMMEstimation):
         priors: Priors = Priors(),  # noqa: B008  # frozen
         optimizer: Callable[[list[Tensor]], Optimizer] | None = None,
     ) -> Fit[Self]:
-        """Fit by EM or gradients, starting here; return the model of the highest likelihood or posterior density.
+        """Fit by EM or gradients, starting from these parameters; return the fit of the highest density.
+
+        The density is the likelihood, times that of the parameters with `priors`.
 
         Args:
             x: ``(*, n)``, words, or other observations ``(*, n, *event)``.

@@ -1,9 +1,8 @@
 """Triton kernels of derivatives along directions, and of entropies: the growth of cells, inside and outside.
 
 The *growth* of a cell is the derivative of the log of its total along directions of the logs of the weights. For
-entropies the directions are 0, and each choice of a term adds its surprise, -log of its share, which is
-nonnegative, so nothing cancels. Shares of other scores yield the cross-entropy. Growths are float64 for scores of
-any type, because derivatives are small differences between sums over a structure.
+entropies the directions are 0, and each choice of a term adds its surprise, -log of its share; shares of other
+scores yield the cross-entropy. Growths are float64, because derivatives are small differences between sums.
 """
 
 from __future__ import annotations
