@@ -301,7 +301,7 @@ def test_cross_entropies_need_the_same_parts():
         rules = torch.zeros(nonterminals, *(nonterminals + preterminals,) * 2)
         return strukt.PCFG(torch.zeros(nonterminals), rules, torch.zeros(3, preterminals))
 
-    with pytest.raises(ValueError, match=r"^other has root with parts of shape \(3,\); expected .* \(1,\)$"):
+    with pytest.raises(ValueError, match=r"^other has 3 nonterminals; expected those of this distribution, 1$"):
         grammar(1, 3).cross_entropy(grammar(3, 1))
     each = strukt.LinearChain(torch.zeros(3, 2), torch.zeros(2, 2, 2))
     torch.testing.assert_close(chain().cross_entropy(each), chain().entropy())

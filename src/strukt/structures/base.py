@@ -176,17 +176,6 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
                     )
                 guards.require_equal(mine, theirs, name)
 
-    def _require_same_parts(self, other: Self) -> None:
-        for name, mine, extents, theirs, their_extents in zip(
-            self.score_names, self.scores, self.extents, other.scores, other.extents, strict=True
-        ):
-            expected, parts = mine.shape[-len(extents) :], theirs.shape[-len(their_extents) :]
-            if extents == their_extents and parts != expected:
-                raise ValueError(
-                    f"other has {name} with parts of shape {tuple(parts)}; expected that of this distribution, "
-                    f"{tuple(expected)}"
-                )
-
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
 

@@ -120,11 +120,9 @@ class ExactInference(ScoredStructures):
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.
-            ValueError: If shapes, or (with ``validate_args``) lengths or constants, differ. Batch axes that share
-                scores may differ, and so may axes that share them among positions.
+            ValueError: If the shapes do not fit together, or (with ``validate_args``) lengths or constants differ.
         """
         self._require_same_kind(other)
-        self._require_same_parts(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
         dtype = torch.promote_types(self.scores[0].dtype, other.scores[0].dtype)

@@ -96,6 +96,12 @@ class PCFG(ContextFreeGrammar):
         each = rules.expand(len(spans), *rules.shape[1:])
         return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
 
+    def _require_same_kind(self, other: Any) -> None:
+        super()._require_same_kind(other)
+        count, expected = other.scores[1].shape[-1], self.scores[1].shape[-1]
+        if count != expected:
+            raise ValueError(f"other has {count} nonterminals; expected those of this distribution, {expected}")
+
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         spans, root, rules, emission = scores
         kind: Any = type(self)
