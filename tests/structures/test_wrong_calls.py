@@ -315,6 +315,12 @@ def test_cross_entropies_of_two_precisions_are_in_the_higher():
 # Shapes that do not fit.
 
 
+def test_events_of_a_single_position_have_one_entry():
+    short = strukt.LinearChain(torch.zeros(1, 3), torch.zeros(3, 3))
+    with pytest.raises(ValueError, match=r"^the event has shape \(4,\); expected it to end in .* \(1,\)$"):
+        short.log_prob(torch.tensor([0, 1, 7, -9]))
+
+
 def test_parts_of_another_size():
     with pytest.raises(ValueError, match=r"^parts has shape \(2, 1\); expected it to end in .* scores, \(3,\)$"):
         strukt.KSubset(torch.zeros(2, 3), 1).from_parts(torch.ones(2, 1))
