@@ -30,6 +30,7 @@ def at_temperature(scores: Iterable[Tensor], temperature: float) -> tuple[Tensor
     Raises:
         ValueError: If the temperature is not above 0, or infinite.
     """
-    if getattr(temperature, "shape", ()) or not 0 < temperature < torch.inf:
+    several = isinstance(temperature, Tensor) and temperature.numel() != 1
+    if several or not 0 < temperature < torch.inf:
         raise ValueError(f"temperature is {temperature!r}; expected a number above 0, and finite")
     return tuple(score / temperature for score in scores)

@@ -56,9 +56,8 @@ class SentencePrediction(NamedTuple):
         """Return the probabilities of tags, arcs and spans of the best structure, which must have been requested.
 
         Returns:
-            Of those that the model predicts:
             ``probabilities``, ``label_probabilities`` and ``tag_probabilities`` of each token, None for white
-            space, and ``span_probabilities`` of each span.
+            space, and ``span_probabilities`` of each span; only those that the model predicts.
         """
         analysis, result = self.analysis, {}
         if analysis.word_probabilities is not None:

@@ -78,7 +78,7 @@ class ExactInference(ScoredStructures):
 
     def _log_prob(self, event: Tensor) -> Tensor:
         places = self._places(event)
-        one_each = places is not None and all(place.shape[:-1] == self.batch_shape for place in places)
+        one_each = all(place.shape[:-1] == self.batch_shape for place in places or ())
         if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
             return log_ratio(self._score(event), self.log_partition)
         flat = places

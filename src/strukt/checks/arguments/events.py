@@ -45,8 +45,8 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
     axis = getattr(value, _SEVERAL, 0)
     try:
         dim = len(event_shape)
+        broadcast_shapes(value.shape[:-dim], batch_shape)  # raises an error if they do not fit
         fits = value.shape[-dim:] == event_shape
-        broadcast_shapes(value.shape[:-dim], batch_shape)
     except RuntimeError:
         fits = False
     if not fits or (axis and axis == len(batch_shape)):

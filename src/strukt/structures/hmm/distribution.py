@@ -78,7 +78,7 @@ class HMM(HMMEstimation):
     ) -> Fit[Self]:
         """Fit by EM or gradients, starting from these parameters; return the fit of the highest density.
 
-        The density is the likelihood, times that of the parameters with `priors`.
+        The density is the likelihood, times the prior density of the parameters.
 
         Args:
             x: ``(*, n)``, words, or other observations ``(*, n, *event)``.

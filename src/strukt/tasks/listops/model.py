@@ -66,7 +66,7 @@ class ListModel(StructuredModel):
         return trainable_sentences(
             sentences,
             [len(expression_of(sentence)) <= config.longest for sentence in sentences],
-            f"expressions have more than {config.longest} symbols, the --longest",
+            f"expressions have more than {config.longest} symbols (--longest)",
         )
 
     @classmethod
