@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests import tiny_corpora
+from tests import tiny_corpora, tiny_pretrained
 from tests.data.logical_forms import random_logical_forms
 
 from strukt.cli.main import main
@@ -201,6 +201,8 @@ def prepare(words: list[str], capsys) -> None:
             shutil.rmtree(options["-o"], ignore_errors=True)  # pages show several ways to train a model
         for name in {"--train", "--dev", "--unlabelled"} & options.keys():
             corpus(words[2], options[name])
+        if "--encoder.pretrained" in options:  # a name on the hub, which is a folder here
+            tiny_pretrained.save("bert", Path(options["--encoder.pretrained"]))
         if "--vectors" in options:
             Path(options["--vectors"]).write_text("".join(f"word{n} {n} {n % 5} 1\n" for n in range(20)))
     elif words[1:2] == ["convert"]:
