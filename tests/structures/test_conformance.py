@@ -41,6 +41,7 @@ THREE = {"LinearChain", "NonProjectiveTree", "SpanTree"}
 WHOLE = OF_EVERY_SUBJECT | LONG | {
     "distinct_samples_have_the_right_frequencies",
     "mbr_has_the_highest_expected_count",
+    "memory_layout_of_scores_does_not_matter",
     "mode_is_the_best_structure",
     "operators_agree_with_enumeration_at_the_edge",
     "operators_agree_with_enumeration_in_float32",

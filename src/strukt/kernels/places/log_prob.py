@@ -49,7 +49,10 @@ class LogProb(torch.autograd.Function):
         else:
             kernels = _kernels(grad)
             weights = kernels.opposites(grad, value)
-            result = as_tuple(ctx.oracles.outside(*arguments, weights, chart))
+            # Gradients may have the memory layout of the scores, but places count entries in the order of the axes.
+            result = tuple(
+                part.contiguous() for part in as_tuple(ctx.oracles.outside(*arguments, weights, chart))
+            )
             required = [index for index in range(count) if ctx.needs_input_grad[3 + index]]
             parts, places = ([each[index] for index in required] for each in (result, ctx.places))
             kernels.subtract(tuple(parts), tuple(places), weights)

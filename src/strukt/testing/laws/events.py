@@ -122,6 +122,19 @@ def one_item_scores_several_events(subject: Subject) -> None:
         agree(case, "the gradient of several log_probs is the sum of those of each", result, expected)
 
 
+@law("log_prob")
+def memory_layout_of_scores_does_not_matter(subject: Subject) -> None:
+    """Compare the log-probability and its gradient for scores in ordinary and in reversed memory order."""
+    case = subject.case((2,))
+    event = random_arguments(case).event
+    values = []
+    for arranged in (case.leaves(), case.map(_reversed_in_memory).leaves()):
+        value = arranged.distribution().log_prob(event)
+        values.append((value.detach(), *grad(value.sum(), arranged.scores)))
+    for result, expected in zip(*values, strict=True):
+        agree(case, "log_prob and its gradient are the same in any memory layout", result, expected)
+
+
 @law("enumerate_support")
 def support_is_enumerated(subject: Subject) -> None:
     """Check that `enumerate_support` lists every structure exactly once."""
@@ -196,6 +209,12 @@ def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Ten
         f"topk events of item {index} are distinct",
     )
     demand((events[~real] == -1).all(), case, f"topk events of item {index} beyond the last are -1")
+
+
+def _reversed_in_memory(score: Tensor) -> Tensor:
+    """Return equal scores whose first axis is the innermost in memory."""
+    axes = tuple(reversed(range(score.dim())))
+    return score.permute(axes).contiguous().permute(axes)
 
 
 def _neighbourhood(table: Table) -> Tensor:
