@@ -49,7 +49,7 @@ class LogProb(torch.autograd.Function):
         else:
             kernels = _kernels(grad)
             weights = kernels.opposites(grad, value)
-            # Gradients may have the memory layout of the scores, but places count entries in the order of the axes.
+            # Gradients may be laid out in memory as the scores are; places count entries in the order of the axes.
             result = tuple(
                 part.contiguous() for part in as_tuple(ctx.oracles.outside(*arguments, weights, chart))
             )
