@@ -128,23 +128,23 @@ def test_what_cannot_be_annotated():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(S (NN a))\n(S (NP (NN b)\n", "a.ptb:2: the tree is not closed, 2 closing brackets are missing"),
+        ("(S (NN a))\n(S (NP (NN b)\n", "a.ptb:2: the tree is not closed: 2 closing brackets are missing"),
         (
             "(S (NN a))\n\n(S\n  (NP (NN b))\n\n(S (NN c))\n",
-            "a.ptb:3: the tree is not closed, 1 closing bracket is",
+            "a.ptb:3: the tree is not closed: 1 closing bracket is",
         ),
         (
             "(ROOT\n  (NP (NN b))\n(ROOT\n  (NN c))\n",
-            "a.ptb:1: the tree is not closed, 1 closing bracket is missing",
+            "a.ptb:1: the tree is not closed: 1 closing bracket is missing",
         ),
         (
             "( (S (NP (NN b))\n((S (NN c)))\n",
-            "a.ptb:1: the tree is not closed, 2 closing brackets are missing",
+            "a.ptb:1: the tree is not closed: 2 closing brackets are missing",
         ),
         ("(S (NN a))\n(S\n (NN b)))\n", "a.ptb:3: there are more closing brackets than opening ones"),
-        ("(S (NN a))\n(S\n (NN b)) yes\n", "a.ptb:3: 'yes' stands after the tree; delete it, or put it into"),
-        ("(S (NN a)) (S (NN b))\n", "a.ptb:1: a tree begins in the line where another one ends; begin each"),
-        ("(ROOT\n  (NN a))(ROOT\n  (NN b))\n", "a.ptb:2: a tree begins in the line where another one ends"),
+        ("(S (NN a))\n(S\n (NN b)) yes\n", "a.ptb:3: 'yes' follows the tree; delete it, or put it into"),
+        ("(S (NN a)) (S (NN b))\n", "a.ptb:1: a tree begins on the line where another one ends; begin each"),
+        ("(ROOT\n  (NN a))(ROOT\n  (NN b))\n", "a.ptb:2: a tree begins on the line where another one ends"),
         ("(S (NN a)\n   (NN b c))\n", "a.ptb:2: the bracket NN holds two words, 'b' and 'c'; give each word"),
         ("(S (NN a))\n(S (NP (-NONE- *)))\n", "a.ptb:2: the tree has traces and no word; delete it"),
         ("It works .\nOh dear .\n", "a.ptb:1: expected a tree in brackets, found 'It'; write trees, such as"),

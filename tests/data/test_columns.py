@@ -82,7 +82,7 @@ def test_words_and_tags_of_white_space_alone_are_refused(space):
     for line, column in ((f"{space}\tO", 1), (f"Ada\t{space}", 2)):
         with pytest.raises(DataError) as caught:
             read(f"It\tO\n{line}\n\n".encode())
-        message = f"the column {column} holds only white space ({space!r}); write the word, a TAB, and its tag"
+        message = f"column {column} holds only white space ({space!r}); write the word, a TAB, and its tag"
         assert str(caught.value) == f"<stream>:2: {message}"
     [sentence] = read("New York\tB-LOC\nNew\u00a0York\tB-LOC\n\u3000x\tO\n\n".encode())
     assert sentence.forms == ["New York", "New\u00a0York", "\u3000x"]

@@ -25,7 +25,7 @@ def test_what_every_format_gives(sentence):
 
 @pytest.mark.parametrize("value", ["", "a\tb", "a\nb", "a\r", "\0"])
 def test_cells_refuse(value):
-    with pytest.raises(ValueError, match=r"head: .* cannot be written to a column; use no TAB or line end"):
+    with pytest.raises(ValueError, match=r"head: .* cannot be written to a column; give non-empty text"):
         cells("head", [value], 1)
 
 

@@ -24,10 +24,10 @@ def test_a_layer_gives_the_sequences_of_the_scheme_probability_and_no_others(sch
 @pytest.mark.parametrize(
     ("tags", "scheme", "message"),
     [
-        (["O", "B-X", "I-X", "E-X", "S-X"], "BIO", "'E-X' is not a tag of BIO; .* All tags are of BIOES"),
-        (["O", "B-X", "I-X", "L-X", "U-X"], "BIO", "'L-X' is not a tag of BIO; .* All tags are of BILOU"),
-        (["B", "M", "E", "S"], "BIO", "'M' is not a tag of BIO; .* All tags are of BMES"),
-        (["O", "I-X"], "BIO", "'I-X' is in no sentence of BIO, .* All tags are of IOB1"),
+        (["O", "B-X", "I-X", "E-X", "S-X"], "BIO", "'E-X' is not a tag of BIO; .* All tags are valid in BIOES"),
+        (["O", "B-X", "I-X", "L-X", "U-X"], "BIO", "'L-X' is not a tag of BIO; .* All tags are valid in BILOU"),
+        (["B", "M", "E", "S"], "BIO", "'M' is not a tag of BIO; .* All tags are valid in BMES"),
+        (["O", "I-X"], "BIO", "'I-X' is in no sentence of BIO, .* All tags are valid in IOB1"),
         (["NOUN", "VERB"], "BIOES", "'NOUN' is not a tag of BIOES; expected O, B-X, I-X, E-X or S-X"),
         (["O"], "IOE2", "scheme is 'IOE2'; expected one of BIO, IOB1, BIOES, BILOU, BMES"),
     ],

@@ -1,1 +1,1 @@
-"""Corpora: lossless reading and writing, checks, vocabularies, batches. Nothing here imports PyTorch."""
+"""Corpora: lossless reading and writing, checks, vocabularies, batches. Only `brown` imports PyTorch."""

@@ -31,8 +31,8 @@ def batches(
         max_tokens: Bound on the padded size of a batch.
         seed: If None, batches are sorted by length, longest last. Otherwise sentences of equal
             length are shuffled among themselves, and so are the batches.
-        epoch: Number of the epoch. It determines the order together with the seed, on every machine and in every
-            process.
+        epoch: Number of the epoch. Seed and epoch determine the order, which is the same on every machine and in
+            every process.
         max_sentences: Bound on the number of sentences of a batch; no bound if None.
 
     Returns:
@@ -41,7 +41,7 @@ def batches(
     Raises:
         ValueError: If `max_tokens` or `max_sentences` is below 1.
 
-    Complexity: O(n log n).
+    Complexity: O(n log n) for n sentences.
 
     Examples:
         >>> batches([3, 9, 4, 20], max_tokens=12)
@@ -104,7 +104,7 @@ def consecutive_batches(
 def split_long(
     sentences: Iterable[SentenceT], limit: int, lengths: Sequence[int] | None = None, unit: str = "words"
 ) -> tuple[list[SentenceT], list[SentenceT]]:
-    """Split off the sentences that are longer than a limit; warn how many they are and where the first begins.
+    """Split off the sentences that are longer than a limit; warn how many there are and where the first begins.
 
     Args:
         sentences: The sentences.
@@ -116,7 +116,7 @@ def split_long(
         The short and the long sentences, each in their original order; together they are all sentences.
 
     Raises:
-        ValueError: If the limit is below 1.
+        ValueError: If the limit is below 1, or there is not one length for each sentence.
 
     Examples:
         >>> from strukt.data import conllu

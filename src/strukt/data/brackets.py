@@ -64,7 +64,7 @@ class Sentence(sentence.Sentence):
         If the tree is unchanged, so is the text.
 
         Raises:
-            ValueError: If the words differ, or an argument is not a tree.
+            ValueError: If the words differ, no tree is passed, or columns are.
 
         Examples:
             >>> import io

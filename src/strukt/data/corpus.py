@@ -40,7 +40,7 @@ ALL_LAYERS: Readers = MappingProxyType({"conllu": entity_notes.read, "text": tex
 """Formats of sentences whose words have tags and heads, and which have nested entities."""
 
 TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
-"""Formats of sentences for tasks that need only words, for which plain text is a corpus, too."""
+"""Formats for tasks that need only words, so that plain text can be a corpus."""
 
 LOGICAL_FORMS: Readers = MappingProxyType({"cogs": cogs.read, "text": cogs.read_text})
 """Formats of sentences with logical forms."""
@@ -51,7 +51,7 @@ CLASSES: Readers = MappingProxyType(
 """Formats of labelled sentences (text classification)."""
 
 PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": tree_pairs.read, "text": pairs.read})
-"""Formats of pairs of sentences with classes; "text" reads pairs without classes."""
+"""Formats of pairs of sentences with classes; "text" is another name of "pairs", for pairs to be classified."""
 
 LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})
 """Formats of ListOps expressions."""
@@ -112,8 +112,8 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     Args:
         source: A path, `-` for standard input, or an open stream.
         format: One of `FORMATS`; if None, inferred from the name; standard input has the first of `readers`.
-        readers: Formats to accept, by purpose: `WORDS`, `TREES`, `ENTITIES`, `TEXTS`, `LOGICAL_FORMS`, `CLASSES`,
-            `PAIRS` or `LISTS`.
+        readers: Formats to accept, by purpose: `WORDS`, `TREES`, `ENTITIES`, `ALL_LAYERS`, `TEXTS`,
+            `LOGICAL_FORMS`, `CLASSES`, `PAIRS` or `LISTS`.
 
     Raises:
         DataError: If the format cannot be inferred or is not among `readers`, or if the reader raises it.

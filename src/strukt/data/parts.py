@@ -27,8 +27,8 @@ class Part(NamedTuple):
 
     Attributes:
         kind: "tag", "arc" or "span".
-        place: The word of a tag; the word and the head of an arc; start and end of a span. Words count from 1, 0
-            is the root; fenceposts of spans count from 0.
+        place: The word of a tag; the word and the head of an arc; start and end of a span. Words are counted from
+            1, and 0 is the root; fenceposts of spans are counted from 0.
         label: The tag, the relation of the arc, or the label of the span; an empty string for an arc with any
             relation.
     """

@@ -137,7 +137,8 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
         raise ValueError(f"{name}: got {len(texts)} values for {count} words; give one for each word")
     if not all(texts) or _UNWRITABLE.search("".join(texts)):
         text = next(text for text in texts if not text or _UNWRITABLE.search(text))
-        raise ValueError(f"{name}: {text!r} cannot be written to a column; use no TAB or line end")
+        remedy = "give non-empty text without TABs or line ends"
+        raise ValueError(f"{name}: {text!r} cannot be written to a column; {remedy}")
     return texts
 
 

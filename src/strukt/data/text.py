@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
 
 
 def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
-    r"""Read one sentence from each non-blank line, lazily; the line is kept as its comment `# text = `.
+    r"""Read one sentence from each non-blank line, lazily; the line is kept in its comment `# text = ...`.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -50,7 +50,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def read_for_entities(source: Source, report: Report = stop) -> Iterator[entity_notes.Sentence]:
-    r"""Read plain text as `read` does, as sentences whose words may open and close mentions.
+    r"""Read plain text as `read` does, as sentences that can be annotated with entities.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

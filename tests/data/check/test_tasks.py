@@ -166,5 +166,5 @@ def test_heads_of_classified_sentences_are_a_tree_if_there_are_any():
         report, problems = checked(task, bare + tree + circle + half)
         assert problems == [("cycle", 11), ("head", 16)]
         assert report.labels == {"class": {"good": 1, "bad": 1}}
-        assert "the heads run in a circle: 2 -> 3 -> 2; correct one of them" in str(report.problems[0])
+        assert "the heads form a cycle: 2 -> 3 -> 2; correct one of them" in str(report.problems[0])
     assert checked("classify", row(1, 0) + row(2, 3) + row(3, 2) + "\n")[1] == [("label", 1), ("cycle", 2)]

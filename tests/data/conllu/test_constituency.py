@@ -43,9 +43,9 @@ def test_traces_stand_in_the_tree_alone():
             "",
             "a.conllu:1: the sentence has no constituency tree; add the comment",
         ),
-        (TREE, "(ROOT (S", "a.conllu:2: the tree is not closed, 2 closing brackets are missing"),
+        (TREE, "(ROOT (S", "a.conllu:2: the tree is not closed: 2 closing brackets are missing"),
         (TREE, "", "a.conllu:2: there is no tree"),
-        (TREE, f"{TREE} %", "a.conllu:2: '%' stands after the tree"),
+        (TREE, f"{TREE} %", "a.conllu:2: '%' follows the tree"),
         (
             "PRP She",
             "PRP He",

@@ -237,8 +237,8 @@ def test_types_that_cannot_stand_in_a_note(label):
         (f"{DECLARED}\n" + words("Entity=1"), 2, "the note Entity=1 cannot be understood; write (id-type"),
         (f"{DECLARED}\n" + words("Entity=()"), 2, "the note Entity=() cannot be understood"),
         (f"{DECLARED}\n" + words("Entity=(1-a))"), 2, "cannot be understood"),
-        (f"{DECLARED}\n1-2\tw" + "\t_" * 7 + "\tEntity=(1-a)\n" + words("_", "_"), 2, "on the line 1-2, which is"),
-        (f"{DECLARED}\n{words('_')}1.1\tw" + "\t_" * 7 + "\tEntity=(1-a)\n", 3, "on the line 1.1, which is"),
+        (f"{DECLARED}\n1-2\tw" + "\t_" * 7 + "\tEntity=(1-a)\n" + words("_", "_"), 2, "on the line with ID 1-2"),
+        (f"{DECLARED}\n{words('_')}1.1\tw" + "\t_" * 7 + "\tEntity=(1-a)\n", 3, "on the line with ID 1.1"),
         ("1\tw\n", 1, "expected 10 columns, found 2"),
     ],
 )  # fmt: skip

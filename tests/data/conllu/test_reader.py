@@ -143,7 +143,7 @@ def test_with_misc_keeps_what_stands_there_and_replaces_its_own_key():
         ({"tag": ["X"] * 4}, "CoNLL-U has no column 'tag'; choose one of id, form"),
         ({"upos": ["X"] * 3}, "upos: got 3 values for 4 words"),
         ({"upos": ["X", "X", "X", ""]}, "upos: '' cannot be written to a column"),
-        ({"upos": ["X", "X", "X", "a\tb"]}, "cannot be written to a column; use no TAB"),
+        ({"upos": ["X", "X", "X", "a\tb"]}, "cannot be written to a column; give non-empty text"),
         ({"misc": ["X", "X", "X", "a\nb"]}, "cannot be written to a column"),
         ({"id": [1, 2, 3, 4]}, "id: the numbering of the words cannot be replaced"),
     ],

@@ -37,6 +37,12 @@ def test_a_class_is_added_before_the_words():
     assert str(sentence.annotated()) == str(sentence)
 
 
+def test_an_empty_class_is_none():
+    [sentence] = read(f"# label = \n{WORDS}")
+    assert sentence.label is None
+    assert next(sentence.problems()).message == "the sentence has no class"
+
+
 def test_other_columns_are_read_and_noted():
     [sentence] = read(WORDS)
     assert sentence.column("deprel") == ["advmod", "root"]

@@ -82,11 +82,11 @@ def test_a_lone_preterminal_gets_a_bracket_around_it():
         ("(S b (NN a))", "leaf", 5, "the word 'b' stands beside brackets and has no tag"),
         ("(S ((NN a)))", "label", 4, "a bracket inside the tree has no label"),
         ("(((NN a)))", "label", 2, "a bracket inside the tree has no label"),
-        ("(S (NP (NN a)", "unbalanced", 0, "the tree is not closed, 2 closing brackets are missing"),
-        ("(S (NP (NN a))", "unbalanced", 0, "the tree is not closed, 1 closing bracket is missing"),
+        ("(S (NP (NN a)", "unbalanced", 0, "the tree is not closed: 2 closing brackets are missing"),
+        ("(S (NP (NN a))", "unbalanced", 0, "the tree is not closed: 1 closing bracket is missing"),
         ("(S (NN a)))", "unbalanced", 10, "there are more closing brackets than opening ones"),
-        ("(S (NN a)) (S (NN b))", "second-tree", 11, "a tree begins in the line where another one ends"),
-        ("(S (NN a)) % a", "text", 11, "'%' stands after the tree"),
+        ("(S (NN a)) (S (NN b))", "second-tree", 11, "a tree begins on the line where another one ends"),
+        ("(S (NN a)) % a", "text", 11, "'%' follows the tree"),
     ],
 )
 def test_what_is_no_tree(text, rule, offset, message):

@@ -86,7 +86,7 @@ def test_require_nested():
     ("entity", "message"),
     [
         (Entity(-1, 1, "X"), "does not lie in a sentence of 3 words"),
-        (Entity(1, 1, "X"), "start and end are 0 <= start < end <= 3"),
+        (Entity(1, 1, "X"), "expected 0 <= start < end <= 3"),
         (Entity(2, 4, "X"), r"\(2, 4, 'X'\) does not lie"),
         (Entity(0, 1, ""), "the type '' cannot be written"),
         (Entity(0, 1, "a\tb"), "cannot be written"),

@@ -82,7 +82,7 @@ def test_errors_of_the_system_become_one_line():
 
     reader = files.lines(Failing())
     assert next(reader) == "a"
-    with pytest.raises(DataError, match=r"^disk\.conllu:1: the file cannot be read on: Input/output error"):
+    with pytest.raises(DataError, match=r"^disk\.conllu:1: the file cannot be read further: Input/output error"):
         list(reader)
 
 

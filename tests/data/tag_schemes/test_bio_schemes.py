@@ -112,10 +112,10 @@ def test_marks_may_stand_alone_and_types_hold_hyphens():
 
 def test_tags_that_no_sentence_can_have_are_named_with_the_scheme_that_they_are_of():
     assert tag_fault(["O", "I-X", "I-Y", "B-Y"], scheme_of("BIO")) == (
-        "'I-X' is in no sentence of BIO, as no tag may precede it. All tags are of IOB1"
+        "'I-X' is in no sentence of BIO, as no sequence of these tags can precede it. All tags are valid in IOB1"
     )
     assert tag_fault(["O", "B-X", "I-X", "S-X"], scheme_of("BIOES")) == (
-        "'B-X' is in no sentence of BIOES, as no tag may follow it"
+        "'B-X' is in no sentence of BIOES, as no sequence of these tags can follow it"
     )
     assert tag_fault(["O"], scheme_of("BILOU")) is None
 

@@ -61,8 +61,8 @@ def test_a_document_ends_a_sentence():
         ("a O\n\nb\n\n", 3, "expected a word and its tag, found one column; write"),
         ("a N O\nb O\n\n", 2, "expected 3 columns as in the lines before, found 2; separate"),
         ("a N O\n\nb N\tO\n\n", 3, "expected 3 columns as in the lines before, found 2; separate"),
-        ("a\t\tO\n\n", 1, "the column 2 is empty; write"),
-        ("a O\n\u2003 O\n\n", 2, "the column 1 holds only white space ('\\u2003'); write"),
+        ("a\t\tO\n\n", 1, "column 2 is empty; write"),
+        ("a O\n\u2003 O\n\n", 2, "column 1 holds only white space ('\\u2003'); write"),
         ("a O\nb\0 O\n\n", 2, "the line holds a NUL byte"),
     ],
 )

@@ -94,7 +94,7 @@ def test_given_trees_need_neither_class_nor_relations_to_predict_one():
     model = Classifier.from_corpus(config(tree="given"), labelled_ones).eval()
     [found] = model.predict([sentence([2, 0])])
     assert found.label in ("good", "bad")
-    for heads, message in (([2, 1], "no word has head 0"), ([0, 3, 2], "the heads run in a circle: 2 -> 3")):
+    for heads, message in (([2, 1], "no word has head 0"), ([0, 3, 2], "the heads form a cycle: 2 -> 3")):
         with pytest.raises(DataError, match=message):
             list(model.predict([sentence(heads)]))
         with pytest.raises(DataError, match=message):

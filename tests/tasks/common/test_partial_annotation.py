@@ -292,7 +292,7 @@ def test_tags_are_completed_under_constraints(tmp_path):
     ("head", "deprel", "message"),
     [
         ([2, "_"], ["a", "b"], "word 2, 'works', has a relation and no head; fill in the column HEAD"),
-        ([2, 1], ["a", "b"], "the heads run in a circle: 1 -> 2 -> 1"),
+        ([2, 1], ["a", "b"], "the heads form a cycle: 1 -> 2 -> 1"),
         ([0, 0], ["a", "b"], "word 2 has head 0, as has word 1"),
     ],
 )

@@ -18,7 +18,7 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
     each in a new cluster; after each, the two clusters whose merge loses the least average mutual information are
     merged.
 
-    Complexity: O(v c^2 + v^2 + n) for texts of n words; about a minute for 30,000 words and 128 clusters.
+    Complexity: O(v c^2 + v^2 + n log n) for texts of n words; about a minute for 30,000 words and 128 clusters.
 
     Args:
         texts: Sequences of word indices; words of different texts are not neighbours.
@@ -29,7 +29,7 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
         The cluster of each word, 0 to c - 1; words without neighbours are in the last cluster.
 
     Raises:
-        ValueError: If fewer words than clusters have neighbours.
+        ValueError: If `clusters` is below 1, or fewer words have neighbours.
 
     Examples:
         >>> brown_clusters([[0, 2, 1, 2, 0, 3, 1, 3, 0, 2]], words=4, clusters=2)
@@ -58,7 +58,7 @@ def read_clusters(source: Source) -> dict[str, int]:
         source: A path, or an open stream.
 
     Raises:
-        DataError: If a line has another form. The error names the line.
+        DataError: If the file cannot be read, or a line has another form. The error names the line.
 
     Examples:
         >>> import io

@@ -28,9 +28,9 @@ def slots_of(
 
     Let n_ab be the number of bigrams whose first word is in cluster a and whose second word is in b, l_a the
     number of all bigrams whose first word is in a, r_b the number of all whose second word is in b, and N the
-    number of all bigrams. Average mutual information is sum_ab n_ab/N log(n_ab N / (l_a r_b)). The loss of merging
-    clusters a < b is a sum of terms h(x) = x log x: those of the counts n are kept in ``table[a, b]``, and those
-    of the marginals l and r are added by `_cheapest`.
+    number of all bigrams. Average mutual information is sum_ab n_ab/N log(n_ab N / (l_a r_b)). N times the loss of
+    merging clusters a < b has two parts. The terms h(x) = x log x of the counts n are kept in ``table[a, b]``;
+    `_cheapest` adds the terms of l and r, such as (sum_b n_ab) log l_a.
 
     Args:
         order: ``(u,)``, the words in the order of insertion.

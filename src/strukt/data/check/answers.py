@@ -1,4 +1,4 @@
-"""Checking corpora whose sentences have one answer: a class, numbers, a logical form, or the value of a list."""
+"""Checking corpora of classes, numbers, logical forms and ListOps expressions."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def check_layers(source: Source, report: Report, partial: bool = False) -> None:
     )
     for sentence in entity_notes.read(source, report.add):
         faults = [*trees(sentence.plain), *(entities(sentence) if sentence.is_annotated else ())]
-        for problem in dict.fromkeys(faults):  # both layers report a comment at fault
+        for problem in dict.fromkeys(faults):  # both layers report a malformed comment `# forbidden`
             report.add(problem)
         if not faults:
             report.count(sentence)
@@ -73,7 +73,7 @@ def _count(sentence: Sentence, tree: Tree, report: Report, partial: bool) -> Non
     """Count the constituents and tags that a parser learns (without function tags and traces), and the traces."""
     is_partial = tree.nodes[0].label == UNANNOTATED
     if is_partial and not partial:
-        message, remedy = "the tree is partly annotated, as its outermost label _ says", "learn with --partial"
+        message, remedy = "the tree is partly annotated, as its outermost label _ says", "train with --partial"
         report.add(Problem("partial", message, remedy, sentence.path, sentence.line))
         return
     if malformed := [*sentence.forbidden_problems()] if partial else []:

@@ -58,7 +58,7 @@ def check_columns(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Check a file of words and tags; without a scheme, all tags are valid but `I-X` that continues no span."""
+    """Check a file of words and tags; without a scheme, only a tag `I-X` that continues no span is invalid."""
     for block in blocks(source, report.add):
         before = report.problem_count
         checked = columns.Sentence(block, columns.parse(block, report.add))
@@ -79,7 +79,8 @@ def scheme_problems(
 ) -> Iterator[Problem]:
     """Yield a problem for each word at which the tags break a scheme.
 
-    `constraints` is the name of the scheme, as for the option `--constraints`; if None, there are no problems.
+    `constraints` is the name of the scheme, as for the option `--constraints`; with None or "none", there are no
+    problems.
     """
     if constraints is None or constraints == "none":
         return
@@ -100,7 +101,8 @@ def partial_scheme_problems(
     Args:
         checked: The sentence.
         tags: Its tags; `UNANNOTATED` for untagged words.
-        constraints: The name of the scheme, as for the option `--constraints`; if None, there are no problems.
+        constraints: The name of the scheme, as for the option `--constraints`; with None or "none", there are no
+            problems.
         labels: The tags that an untagged word may have; if None, all tags of the scheme.
     """
     if constraints is None or constraints == "none":
@@ -125,7 +127,7 @@ def untagged_problem(checked: sentence.Sentence, column: str) -> Problem | None:
     for position, (form, tag) in enumerate(zip(checked.forms, checked.column(column), strict=True)):
         if tag == UNANNOTATED:
             name = column.upper()
-            message = f"word {position + 1}, {form!r}, has no tag in the column {name}, perhaps others too"
+            message = f"word {position + 1}, {form!r}, has no tag in the column {name}, and others may have none"
             remedy = "fill in the column, or train with --partial"
             return Problem("tag", message, remedy, checked.path, line_of(checked, position))
     return None

@@ -27,7 +27,8 @@ def check(
 ) -> Report:
     r"""Check a whole corpus for one task; report all problems and statistics of its contents.
 
-    Memory grows with the number of problems kept and of distinct labels, not with the file.
+    Memory grows with the number of problems kept and of distinct labels, not with the file; only pairs in CoNLL-U
+    are held in memory.
 
     Args:
         task: "tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary", "mlm", "lm",
@@ -41,8 +42,11 @@ def check(
         options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, both if None; and
             `constraints`, the tagging scheme, such as "bioes".
 
+    Returns:
+        The report, with the problems in file order, the counts, and the frequency of each label.
+
     Raises:
-        DataError: If the file cannot be opened, or its format does not fit the task.
+        DataError: If the file cannot be opened, or its format cannot be inferred or does not fit the task.
         ValueError: If there is no such task, or the task has no such option.
 
     Examples:

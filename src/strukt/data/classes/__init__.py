@@ -33,7 +33,7 @@ class Sentence(sentence.Sentence):
 
     @abstractmethod
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """Return a copy with this class, and with notes `key=value`.
+        """Return a copy with this class, and with notes `key=value`; if the class is None, it stays as it is.
 
         Raises:
             ValueError: If the class or a note cannot be written to a file.

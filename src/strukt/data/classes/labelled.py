@@ -43,10 +43,10 @@ class Sentence(LineSentence, classes.Sentence):
         return fields[0] if len(fields) > 1 else None
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """Return a copy with this class, and with notes `key=value` after the words.
+        """Return a copy with this class, and with notes `key=value` after the words; None keeps the class.
 
         Raises:
-            ValueError: If the class or a note cannot be written to a file.
+            ValueError: If there is no class, or the class or a note cannot be written to a file.
         """
         label = self.label if label is None else label
         if label is None:

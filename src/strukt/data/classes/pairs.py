@@ -74,7 +74,7 @@ class LinePair(LineSentence, Pair):
         return None if label in ("", NONE) else label
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
-        """Return a copy with this class, and with notes `key=value` after it.
+        """Return a copy with this class, and with notes `key=value` after it; None keeps the class.
 
         Raises:
             ValueError: If the class or a note cannot be written to a file.
@@ -86,8 +86,8 @@ class LinePair(LineSentence, Pair):
 def words(text: str) -> list[str]:
     """Tokenise a sentence as English treebanks do: at white space, punctuation, and before clitics.
 
-    Tokenised text is left unchanged. Hyphens, full stops and apostrophes between letters or digits do not
-    split a word.
+    Hyphens, full stops and apostrophes between letters or digits do not split a word. A full
+    stop at the end of a word is a token of its own, even after an abbreviation.
 
     Examples:
         >>> words("The boy's dog doesn't see O'Neill's T-shirt, I'm told.")

@@ -15,7 +15,7 @@ from strukt.data.sentence import UNANNOTATED
 def find_cycle(heads: Sequence[int]) -> list[int]:
     """Return the words of one cycle, in the order of following the heads; empty if there is no cycle.
 
-    Complexity: O(n).
+    Complexity: O(n) for n words.
 
     Examples:
         >>> find_cycle([2, 3, 1, 0]), find_cycle([2, 0])
@@ -41,7 +41,7 @@ def is_projective(heads: Sequence[int]) -> bool:
     Arcs are visited from left to right, with a stack of open arcs; in a projective tree they close in the reverse
     order of opening.
 
-    Complexity: O(n log n).
+    Complexity: O(n log n) for n words.
 
     Examples:
         >>> is_projective([2, 0, 2]), is_projective([3, 0, 2, 1])
@@ -109,7 +109,7 @@ def partial_tree_problems(sentence: Sentence) -> Iterator[Problem]:
         >>> from strukt.data import conllu
         >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=[2, 1, "_"])
         >>> [problem.message for problem in partial_tree_problems(sentence)]
-        ['the heads run in a circle: 1 -> 2 -> 1']
+        ['the heads form a cycle: 1 -> 2 -> 1']
     """
     if not sentence.words:
         yield no_words(sentence)
@@ -137,6 +137,6 @@ def _cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Proble
     """Yield a problem if the heads contain a cycle; a word whose head is unknown counts as a root here."""
     if cycle := find_cycle(heads):
         shown = " -> ".join(str(word) for word in cycle[:10])
-        message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
+        message = f"the heads form a cycle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
         line = sentence.words[cycle[0] - 1].line
         yield Problem("cycle", message, "correct one of them", sentence.path, line)

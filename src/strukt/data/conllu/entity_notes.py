@@ -33,6 +33,8 @@ from strukt.data.sentence import Cell
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
 _PARTIAL = re.compile(r"#\s*entities\s*=\s*partial\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
+
+
 class Sentence(entities.Sentence):
     r"""A sentence of a CoNLL-U file whose words may open and close mentions.
 
@@ -76,7 +78,7 @@ class Sentence(entities.Sentence):
 
     @property
     def is_annotated(self) -> bool:
-        """True if the file declares mentions; a sentence of such a file may have none."""
+        """True if the file declares the fields of mentions; a sentence of such a file may have no mention."""
         return self.fields is not None
 
     @property

@@ -19,7 +19,7 @@ FORBIDDEN = "-()|\t\n\r\0"
 """Characters that a type must not contain."""
 
 NONE = "_"
-"""The type of a mention without a type."""
+"""The placeholder for a missing type."""
 
 _NOTES = ("Entity=", "Bridge=", "SplitAnte=")  # the last two refer to mentions by their identifiers
 # The pattern can match a note in only one way; otherwise matching could take time exponential in its length.
@@ -115,7 +115,7 @@ def misplaced(block: Block) -> Iterator[Problem]:
         if not text.startswith("#") and "Entity=" in text:
             row = text.split("\t")
             if not row[0].isdecimal() and _note(row[9]):
-                message = f"a mention stands on the line {row[0]}, which is not a word"
+                message = f"a mention is on the line with ID {row[0]}, which is not a word"
                 yield Problem("entity", message, "write it beside the words", block.path, number)
 
 

@@ -88,7 +88,7 @@ class _Parser:
     def take(self, text: str, number: int) -> None:
         if text.startswith("#"):
             if self._rows:
-                self._problem("comment", "a comment stands after the words", "move it before word 1", number)
+                self._problem("comment", "a comment follows the words", "move it before word 1", number)
             return
         self._rows += 1
         row = text.split("\t")
@@ -128,7 +128,7 @@ class _Parser:
             if not cells[0][0].isdecimal():
                 remedy = PLAIN_TEXT
             elif len(cells) >= 10:
-                remedy = "the line is separated by spaces, use one TAB instead"
+                remedy = "put one TAB, not spaces, between the columns"
         self._problem("column-count", f"expected 10 columns, found {len(row)}", remedy, number)
 
     def _word(self, row: list[str], number: int) -> None:
@@ -164,7 +164,8 @@ class _Parser:
             self._problem("multiword-token", f"the ID is {identifier!r}", "write first-last, as 1-2", number)
             return
         if first != len(self.words) + 1 or first <= self._range[1]:
-            message = f"the multiword token {identifier} stands before another word or overlaps"
+            fault = "is not directly before its first word, or overlaps another"
+            message = f"the multiword token {identifier} {fault}"
             self._problem("multiword-token", message, "move or renumber it", number)
         self._range = (first, last, number)
 

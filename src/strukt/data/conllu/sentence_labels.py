@@ -47,9 +47,9 @@ class Sentence(classes.Sentence):
 
     @property
     def label(self) -> str | None:
-        """The class given by the comment; None if there is no such comment."""
+        """The class in the comment; None if there is no such comment, or it is empty."""
         labels = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
-        return labels[0] if labels else None
+        return (labels[0] or None) if labels else None
 
     @override
     def problems(self) -> Iterator[Problem]:
@@ -72,6 +72,8 @@ class Sentence(classes.Sentence):
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
         """Return a copy with this class and a comment `# key = value` for each note, in place of earlier ones.
+
+        If the class is None, it stays as it is.
 
         Raises:
             ValueError: If the class or a note cannot be written to a file.

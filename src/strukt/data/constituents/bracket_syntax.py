@@ -100,7 +100,7 @@ class _Parser:
         if self._open:
             count = len(self._open)
             message = (
-                f"the tree is not closed, {count} closing bracket{'s are' if count > 1 else ' is'} missing"
+                f"the tree is not closed: {count} closing bracket{'s are' if count > 1 else ' is'} missing"
             )
             raise BracketError("unbalanced", message, "close every bracket that is opened", 0)
         nodes = tuple(map(Node, self._labels, self._starts, self._ends, self._words))
@@ -141,13 +141,13 @@ class _Parser:
 
 def _after_tree(token: str, offset: int) -> BracketError:
     if token == "(":
-        message = "a tree begins in the line where another one ends"
+        message = "a tree begins on the line where another one ends"
         return BracketError("second-tree", message, "begin each tree on a line of its own", offset)
     if token == ")":
         message = "there are more closing brackets than opening ones"
         return BracketError("unbalanced", message, "delete the last one, or open it", offset)
     return BracketError(
-        "text", f"{token!r} stands after the tree", "delete it, or put it into the tree", offset
+        "text", f"{token!r} follows the tree", "delete it, or put it into the tree", offset
     )
 
 

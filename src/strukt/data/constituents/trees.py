@@ -148,7 +148,7 @@ class Tree:
         return Tree(tuple(Node(node.label, i, j, node.word) for node, i, j in spans if i < j))
 
     def without_functions(self) -> Tree:
-        """Return the tree with each constituent label cut at its first `-` or `=`, as in `NP-SBJ=2` to `NP`.
+        """Return the tree with each constituent label cut at its first `-` or `=`: `NP-SBJ=2` becomes `NP`.
 
         Labels that begin with `-` stay, and so do tags: the meaning of a hyphen in a tag depends on the tag set.
         """

@@ -124,7 +124,7 @@ def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def snli(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield premise, hypothesis and class of the pairs that have a class."""
+    """Yield premise, hypothesis and class of the pairs that have a class and no empty sentence."""
     for split in SPLITS:
         yield f"{split}.tsv", _pairs(folder / SOURCE / "snli_1.0.zip", f"snli_1.0/snli_1.0_{split}.jsonl")
 

@@ -69,7 +69,8 @@ def fetch(
         address: The URL, beginning with `http://` or `https://`.
         path: The target path. An existing file is never overwritten.
         expected: The expected digest; if None, any complete file is accepted.
-        wait: Called before each further attempt; the waits are 1, 2, 4 and 8 seconds.
+        wait: Called before each further attempt; the waits are 1, 2, 4 and 8 seconds, and begin again at 1 after
+            new bytes.
         progress: Called as bytes arrive.
 
     Returns:
@@ -118,7 +119,7 @@ def _refuse(part: PartialFile) -> NoReturn:
 
 
 def _transfer(part: PartialFile, progress: Progress) -> None:
-    """Make one request; append the bytes of the response to the partial file, or replace its content by them."""
+    """Make one request; append the bytes of the response to the partial file, or replace its content with them."""
     answer = _request(part)
     if answer is None:
         return

@@ -33,8 +33,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(*])")
 def treebank(split: Split = "train", limit: int | None = None, longest: int = 60) -> list[conllu.Sentence]:
     """Return the standard library's statements as dependency trees, by the rules of `python_syntax`.
 
-    Repeated statements within the split are left out, and so are statements of one token or of more than `longest`
-    tokens. Reading yields about 4,000 statements per second, and stops at `limit`.
+    Repeated statements within the split are left out, and so are statements of one token, of more than `longest`
+    tokens, or with a string over several lines. Reading yields about 4,000 statements per second, and stops at
+    `limit`.
 
     Args:
         split: "train", "dev" or "test".

@@ -4,7 +4,7 @@
 - Each node of the syntax tree covers a run of tokens, one of which is its head: for a call, a subscript
   and an expression statement, the head of the child that `HEAD_CHILD` names; for an attribute, its name;
   otherwise the first token that belongs to no child, apart from parentheses: the operator, the keyword, the
-  name, or the bracket.
+  name, or the bracket. If every token belongs to a child, the head is that of the first child.
 - The head of a child depends on the head of its parent, with the name of the child's field in `ast` as the
   relation (`func`, `args`, `left`, `target`, ...). The other tokens of the node depend on its head as `punct`,
   `operator`, `keyword`, `name`, or `flat` (a string after another one).
@@ -87,7 +87,7 @@ class Token(NamedTuple):
 def statements(source: str, path: str | None = None, longest: int = 60) -> Iterator[conllu.Sentence]:
     """Yield the statements of a module, in order, as sentences with the columns UPOS, XPOS, HEAD and DEPREL.
 
-    Statements of one token, of more than `longest` tokens, or with a token that spans several lines (a long
+    Statements of one token, of more than `longest` tokens, or with a token that contains a line end or a TAB (a
     string) are left out.
 
     Args:
@@ -103,8 +103,9 @@ def statements(source: str, path: str | None = None, longest: int = 60) -> Itera
         >>> [(word.form, word.head, word.deprel) for word in sentence.words[:3]]
         [('total', 2, 'targets'), ('=', 0, 'root'), ('sum', 2, 'value')]
     """
+    tree = ast.parse(source)  # first, because the tokenizer raises other errors on malformed source
     module = _Module(source)
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.stmt, ast.ExceptHandler))]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.ExceptHandler))]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         span = module.header(node)
         forms = [token.form for token in module.tokens[slice(*span)]]
@@ -220,7 +221,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yield the field and the node of each child that has a position in the text, except those in blocks.
 
     Nodes without a position, such as comprehensions or the parameter list of a function, are replaced by their
-    children; they do not nest.
+    children. Such nodes are not directly inside each other, so this recursion is shallow.
     """
     if type(node).__name__ in _LEAVES:
         return

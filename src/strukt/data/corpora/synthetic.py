@@ -38,7 +38,7 @@ def numbers(sentence: Sentence, largest: int | None = None) -> list[int]:
 
 
 def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | None:
-    """Return the first problem that keeps a sentence from being `numbers`; None if it is."""
+    """Return a problem for the first word that `numbers` would reject; None if it accepts all of them."""
     for form in sentence.forms:
         if not _NUMBER.fullmatch(form) or (largest is not None and int(form) > largest):
             expected = (

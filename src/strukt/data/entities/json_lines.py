@@ -118,15 +118,13 @@ class Sentence(LineSentence, mentions.Sentence):
 
         Raises:
             ValueError: If an entity lies outside the sentence, its type cannot be written to a file, there is not
-                one probability for each entity, or a column is named: this format has none.
+                one finite probability for each entity, or a column is named: this format has none.
         """
         if columns:
             raise ValueError(f"JSON lines have no column {min(columns)!r}; give entities")
         if entities is None:
             if probabilities is not None:
-                raise ValueError(
-                    "probabilities: there are no entities; give entities, too"
-                )
+                raise ValueError("probabilities: there are no entities; give entities, too")
             return self
         check_entities(entities, len(self._tokens))
         if probabilities is not None and len(probabilities) != len(entities):
@@ -144,9 +142,7 @@ class Sentence(LineSentence, mentions.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read JSON lines lazily; a line that is not annotated is written back as it was read.
-
-    Blank lines are dropped, with one warning per file.
+    """Read JSON lines lazily and losslessly; blank lines are dropped, with one warning per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

@@ -146,7 +146,7 @@ def _label_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
         for number, row in enumerate(rows, block.line):
             if fault := _fault(row[layer], before):
                 message, remedy = fault
-                place = f" in the column {layer + 1}" if len(row) > 2 else ""
+                place = f" in column {layer + 1}" if len(row) > 2 else ""
                 yield Problem("label", message + place, remedy, block.path, number)
             before = row[layer]
 

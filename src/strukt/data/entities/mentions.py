@@ -105,9 +105,11 @@ def depths(entities: Sequence[Entity]) -> list[int]:
 
 
 def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
-    """Return crossing pairs of entities: for each entity that crosses an earlier one, the earlier one and itself.
+    """Return crossing pairs of entities; none if all entities are nested or disjoint.
 
-    Two entities cross if they share words and each also has words that the other lacks.
+    Two entities cross if they share words and each also has words that the other lacks. The entities are compared
+    in the order of `ordered`. One that crosses an earlier one is returned after it, and is not compared with
+    later ones.
 
     Complexity: that of sorting the entities, O(m log m).
 
@@ -150,7 +152,7 @@ def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def nesting_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield a problem for each entity that crosses another."""
+    """Yield a problem for each pair of crossing entities that `crossings` returns."""
     for first, second in crossings(sentence.entities):
         message = f"{_shown(second)} crosses {_shown(first)}"
         remedy = "let one contain the other, or shorten one"
@@ -161,7 +163,7 @@ def require_annotated(sentence: Sentence) -> Sentence:
     """Return the sentence unchanged if its file says which entities it has.
 
     Raises:
-        DataError: If the file does not say it, or says that the sentence may have others. The error names file and
+        DataError: If the file does not say so, or says that the sentence may have others. The error names file and
             line.
     """
     for problem in incompleteness(sentence):
@@ -195,7 +197,7 @@ def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t
         if not 0 <= entity.start < entity.end <= length:
             raise ValueError(
                 f"entities: {tuple(entity)} does not lie in a sentence of {length} words; "
-                f"start and end are 0 <= start < end <= {length}"
+                f"expected 0 <= start < end <= {length}"
             )
         if not entity.label or any(mark in entity.label for mark in forbidden):
             raise ValueError(

@@ -54,11 +54,11 @@ def explained(path: str | os.PathLike[str], done: str) -> Iterator[None]:
     """Turn an OSError into a `DataError` with the message "cannot be `done`", where `done` is "read", for example.
 
     Raises:
-        DataError: If an OSError occurs, unless a reader of output has gone (BrokenPipeError).
+        DataError: If an OSError other than BrokenPipeError occurs.
     """
     try:
         yield
     except BrokenPipeError:
-        raise  # not the fault of the file: the reader of our output has gone
+        raise  # not the fault of the file: the program that reads the output has ended
     except OSError as error:
         raise DataError(f"cannot be {done}: {error.strerror or error}", path) from error

@@ -69,13 +69,13 @@ def stop(problem: Problem) -> None:
 def empty_column(row: Sequence[str]) -> str | None:
     r"""Describe the first column of a line that is empty or nothing but white space; None if there is none.
 
-    A line of nothing else would be blank, so such a word could not stand without its tag.
+    White space alone cannot be a word: a line with such a word and no tag would be blank.
 
     Examples:
         >>> empty_column(["Ada", ""]), empty_column(["\u2003", "O"]), empty_column(["New York", "B-LOC"])
-        ('the column 2 is empty', "the column 1 holds only white space ('\\u2003')", None)
+        ('column 2 is empty', "column 1 holds only white space ('\\u2003')", None)
     """
     for number, cell in enumerate(row, 1):
         if not cell or cell.isspace():
-            return f"the column {number} " + (f"holds only white space ({cell!r})" if cell else "is empty")
+            return f"column {number} " + (f"holds only white space ({cell!r})" if cell else "is empty")
     return None

@@ -42,7 +42,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 
     Args:
         source: A path, `-`, or an open stream; gzip is recognised by its first two bytes.
-        report: Called with each problem; by default the first one that cannot be repaired raises.
+        report: Called with each problem; by default, the first one that cannot be repaired raises a DataError.
 
     Raises:
         DataError: If the source cannot be opened. With the default report, also if compressed data is
@@ -114,7 +114,7 @@ def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
         message = "the compressed file is damaged or cut short after this line"
         report(Problem("compression", message, "fetch it again", path, number or None))
     except OSError as error:
-        message = f"the file cannot be read on: {error.strerror or error}"
+        message = f"the file cannot be read further: {error.strerror or error}"
         report(Problem("reading", message, "check the disk", path, number or None))
 
 

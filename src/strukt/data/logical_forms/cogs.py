@@ -1,4 +1,4 @@
-"""Sentences with logical forms, as in COGS: a sentence, its logical form and its case on each line, with TABs."""
+"""Sentences with logical forms, as in COGS: each line has a sentence, its logical form and its case, and TABs."""
 
 from __future__ import annotations
 

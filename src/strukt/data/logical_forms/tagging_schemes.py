@@ -2,7 +2,8 @@
 
 In the direct scheme (`strukt.data.logical_forms`), a modifying noun is attached to the noun that it modifies. In
 the published scheme, the preposition between the two nouns is attached to the first noun, and the second noun to
-the preposition. It also tags words without a parent, verbs below other verbs, and primitives in another way.
+the preposition. The schemes also differ in the tags of words without a parent, of verbs with the role xcomp, and
+of primitives (sentences of one word).
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ THEME_ALONE = frozenset(
 def published(words: Sequence[str], tags: Tags) -> Tags:
     """Convert direct tags to the published scheme.
 
-    A word without a parent gets the parent `self`; a verb below xcomp has no category; a one-word sentence
-    has neither role nor determiner.
+    A word without a parent gets the parent `self`; a verb with the role xcomp gets no category; a one-word
+    sentence gets neither role nor determiner.
 
     Args:
         words: The words of the sentence.
@@ -60,10 +61,10 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
         >>> words = "girl on a TV".split()
         >>> nothing = ["_"] * 4
         >>> tags = Tags(["_", "_", "_", "-3"], ["_", "_", "_", "nmod.on"], nothing, nothing, nothing)
-        >>> found = published(words, tags)
-        >>> found.parent, found.role
+        >>> result = published(words, tags)
+        >>> result.parent, result.role
         (['self', '-1', 'self', '-2'], ['_', 'PREP', '_', 'PP_NOUN'])
-        >>> direct(words, found).parent, direct(words, found).role
+        >>> direct(words, result).parent, direct(words, result).role
         (['_', '_', '_', '-3'], ['_', '_', '_', 'nmod.on'])
     """
     parent = [SELF if tag == NONE else tag for tag in tags.parent]
@@ -80,13 +81,16 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
 
 
 def direct(words: Sequence[str], tags: Tags) -> Tags:
-    """Convert tags of either scheme to the direct one; any tags are accepted.
+    """Convert tags of either scheme to the direct one, even if they encode no logical form.
 
     A noun attached to a preposition without a parent noun gets no parent.
 
     Args:
         words: The words of the sentence.
         tags: The tags of the words, in either scheme.
+
+    Raises:
+        ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.
     """
     heads = tags.heads
     parent, role, category = list(tags.parent), list(tags.role), list(tags.category)

@@ -44,7 +44,7 @@ class Tags(NamedTuple):
         """Return the position of each word's parent, counted from 0; None if no other word is its parent.
 
         Raises:
-            ValueError: If a parent is neither `NONE` nor a whole number.
+            ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.
         """
         return [_head(tag, word, len(self.parent)) for word, tag in enumerate(self.parent)]
 
@@ -86,7 +86,7 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
         form: The logical form of the sentence.
 
     Raises:
-        ValueError: If the text is not a logical form.
+        ValueError: If the text is not a logical form, or refers to a word that the sentence does not have.
 
     Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks", section on COGS.
 
@@ -126,7 +126,7 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
 
 
 def form_of(words: Sequence[str], tags: Tags) -> str:
-    """Decode any tags into a logical form.
+    """Decode tags into a logical form, even if `tags_of` would not produce them.
 
     The predicate of a noun, or of a verb without a lemma, is the word in lower case. Parents outside the
     sentence are ignored. Conjuncts are ordered as in COGS: definite nouns first, then all others by their
@@ -138,6 +138,9 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
 
     Returns:
         The logical form; empty if all tags are empty.
+
+    Raises:
+        ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.
 
     Complexity: O(n log n) for n words.
 

@@ -147,15 +147,15 @@ def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 
     Examples:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
-        "'E-LOC' is not a tag of BIO; expected O, B-X or I-X. All tags are of BIOES, BMES"
+        "'E-LOC' is not a tag of BIO; expected O, B-X or I-X. All tags are valid in BIOES, BMES"
         >>> tag_fault(["O", "I-LOC"], scheme_of("BIO"))
-        "'I-LOC' is in no sentence of BIO, as no tag may precede it. All tags are of IOB1"
+        "'I-LOC' is in no sentence of BIO, as no sequence of these tags can precede it. All tags are valid in IOB1"
     """
     fault = _fault(tags, scheme)
     if fault is None:
         return None
     fitting = [other.name for other in SCHEMES.values() if _fault(tags, other) is None]
-    return f"{fault}. All tags are of {', '.join(fitting)}" if fitting else fault
+    return f"{fault}. All tags are valid in {', '.join(fitting)}" if fitting else fault
 
 
 def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
@@ -221,9 +221,9 @@ def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
         if not scheme.has(tag):
             return f"{tag!r} is not a tag of {scheme.name}; expected {scheme.expected}"
     for tag in _unreachable(tags, scheme.begins, scheme.follows):
-        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may precede it"
+        return f"{tag!r} is in no sentence of {scheme.name}, as no sequence of these tags can precede it"
     for tag in _unreachable(tags, scheme.ends, lambda after, tag: scheme.follows(tag, after)):
-        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may follow it"
+        return f"{tag!r} is in no sentence of {scheme.name}, as no sequence of these tags can follow it"
     return None
 
 

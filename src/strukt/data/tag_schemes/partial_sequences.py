@@ -25,7 +25,7 @@ def partial_sequence_faults(
     Yields:
         The position of a word, counted from 0, and a message.
 
-    Complexity: O(n c^2) for n words and tags of c marks and types, or c labels.
+    Complexity: O(n c^2) for n words and c tags to choose from.
 
     Examples:
         >>> from strukt.data.tag_schemes import scheme_of

@@ -15,7 +15,8 @@ def spans(tags: Sequence[str]) -> list[Span]:
     """Return the spans of a tag sequence in IOB1, IOB2, IOE, IOBES, BILOU or BMES; invalid sequences are accepted.
 
     A tag consists of a mark (its first character) and a label after the `-`. A span begins at `B` or `S`, at any
-    mark after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`, and before the next span begins.
+    mark after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`, before `O`, and before the next
+    span.
     `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default mode does not support them.
 
     Complexity: O(n).
@@ -38,7 +39,6 @@ def spans(tags: Sequence[str]) -> list[Span]:
             begin = position
         last_mark, last_label = mark, label
     return result
-
 
 
 def _ends(last_mark: str, last_label: str, mark: str, label: str) -> bool:

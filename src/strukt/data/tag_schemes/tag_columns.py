@@ -68,8 +68,8 @@ def read(source: Source) -> Iterator[TaggedWords]:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file cannot be read, has no sentences, or a line has no tag, an empty column, or another
-            number of columns than the lines before. The error names file and line.
+        DataError: If the file cannot be read or has no sentences, or if a line has no tag, an empty column, or not
+            as many columns as the lines before. The error names file and line.
 
     Examples:
         >>> import io

@@ -68,8 +68,7 @@ class CodeVocabulary:
         Raises:
             KeyError: If no code was ever counted.
 
-        Complexity:
-            Constant time, and for a code that was never counted time linear in the number of codes.
+        Complexity: constant; linear in the number of codes if this code was never counted.
         """
         if code in self._labels:
             return self._labels[code]
@@ -93,7 +92,7 @@ class CodeVocabulary:
         Raises:
             KeyError: If a label was never counted.
 
-        Complexity: linear in the number of codes and of bits.
+        Complexity: O(c b) for c codes of b bits.
 
         Examples:
             >>> codes = CodeVocabulary.count([(0b00, "NP"), (0b01, "NP"), (0b11, "VP")])
@@ -105,7 +104,7 @@ class CodeVocabulary:
         return sum(p * (1 - q) + q * (1 - p) for p, q in pairs)
 
     def _shares(self, label: str, bits: int) -> list[float]:
-        """Return, for each bit, the share of the spans with a label whose code has it set to +1."""
+        """Return, for each bit, the share of the spans with a label whose code has that bit set."""
         counts = {code: labels[label] for code, labels in self.counts.items() if label in labels}
         if not counts:
             known = self.labels

@@ -25,7 +25,7 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
         path: The file; gzip is recognised by its content.
 
     Returns:
-        The words, and an array ``(words, size)``.
+        The vocabulary of the words, and a float32 array ``(words, size)``.
 
     Raises:
         DataError: If the file cannot be read or holds no vectors, or a line does not have as many numbers as the
@@ -36,7 +36,7 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
 
 @lru_cache(maxsize=1)
 def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
-    """Read a file, or return the cached result until it changes: a training run reads it several times."""
+    """Read a file, or return the cached result if the file has not changed: training reads it several times."""
     rows: dict[str, Floats] = {}
     size = 0
     for number, line in enumerate(lines(path), 1):
