@@ -85,7 +85,7 @@ class AttentionHash(nn.Module):
         Returns:
             `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r. For words,
             `(*batch, n, n, bits)`, which `strukt.nn.spans.between_words` moves to fenceposts. Takes
-            `O(n^2 bits head_size)` time.
+            `O(n (n + size) bits head_size)` time.
 
         Raises:
             ValueError: If the vectors have the wrong size.

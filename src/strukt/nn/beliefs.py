@@ -30,8 +30,11 @@ class Updates:
         head_damping: Share of the previous message in a message to heads, from 0 to below 1.
         normaliser: Maps messages, and the initial scores, to distributions: ``softmax``; or ``relu``, which
             divides the positive parts of messages by their sum, and returns zeros if no message is positive.
-        weighted_start: Whether labels start from the scores S of words divided by lambda_Z, not from S (equation
-            7).
+        weighted_start: Whether labels start from the scores S of words divided by lambda_Z, as in equation 7 of Wu
+            and Tu (2023), not from S.
+
+    Raises:
+        ValueError: If a name is unknown or a number is out of its range.
     """
 
     order: Literal["asynchronous", "synchronous"] = "asynchronous"

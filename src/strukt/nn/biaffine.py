@@ -43,7 +43,7 @@ class Biaffine(nn.Module):
             right: `(*batch, m, right)`.
 
         Returns:
-            `(*batch, n, m, outputs)`, in `O(n m outputs right)` time.
+            `(*batch, n, m, outputs)`, in `O(n (m + left) outputs right)` time.
 
         Raises:
             ValueError: If a shape is wrong.

@@ -22,7 +22,7 @@ class GatedConvolution(SentenceEncoder):
     CPU this is several times as fast.
 
     Sources: Dauphin et al. (2017), "Language modeling with gated convolutional networks"; Strubell et al. (2017),
-    "Fast and accurate entity recognition with iterated dilated convolutions", for distances that double.
+    "Fast and accurate entity recognition with iterated dilated convolutions", for dilations that double.
 
     Args:
         inputs: Size of the input vectors.

@@ -40,7 +40,9 @@ class CRFAutoencoder(nn.Module):
         self.score = nn.Linear(size, words)
 
     def forward(self, words: Tensor) -> Tensor:
-        """Return the log-probability of each word under each head, in O(n words) time and memory for each item.
+        """Return the log-probability of each word under each head.
+
+        Each item takes O(n size words + n^2) time and O(n words + n^2) memory.
 
         Args:
             words: ``(batch, n)``, indices of words; any index in the padding.

@@ -57,8 +57,8 @@ class DecomposableAttention(nn.Module):
     Examples:
         >>> compare = DecomposableAttention(6, 8, 3, StructuredAttention("matching"))
         >>> premises, hypotheses = torch.randn(2, 5, 6), torch.randn(2, 4, 6)
-        >>> found = compare(premises, hypotheses, torch.tensor([[5, 4], [3, 2]]))
-        >>> found.scores.shape, found.alignment.weights.shape
+        >>> result = compare(premises, hypotheses, torch.tensor([[5, 4], [3, 2]]))
+        >>> result.scores.shape, result.alignment.weights.shape
         (torch.Size([2, 3]), torch.Size([2, 5, 4]))
     """
 

@@ -45,7 +45,8 @@ class DependencyScores(nn.Module):
             vectors: `(batch, n + 1, size)`, the root first.
 
         Returns:
-            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`, in `O(n^2 arc_size)` time.
+            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`, in `O(n arc_size (n + size + arc_size))`
+            time.
         """
         scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
         return precise(scores.squeeze(-1))

@@ -15,6 +15,9 @@ class SharedDropout(nn.Module):
     Args:
         p: Probability that a feature is dropped.
 
+    Raises:
+        ValueError: If `p` is not at least 0 and below 1.
+
     Examples:
         >>> dropped = SharedDropout(0.5)(torch.ones(1, 4, 8))
         >>> bool((dropped == dropped[:, :1]).all())

@@ -21,6 +21,9 @@ class CharacterCNN(nn.Module):
         embedding: Size of the character vectors.
         widths: Odd widths of the convolutions.
 
+    Raises:
+        ValueError: If a size is less than 1, a width is even, or `size` is not a multiple of the number of widths.
+
     Examples:
         >>> CharacterCNN(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
         torch.Size([2, 12])
@@ -61,6 +64,9 @@ class CharacterLSTM(nn.Module):
         size: Size of the output vectors; even.
         embedding: Size of the character vectors.
 
+    Raises:
+        ValueError: If a size is less than 1, or `size` is odd.
+
     Examples:
         >>> CharacterLSTM(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
         torch.Size([2, 12])
@@ -95,7 +101,7 @@ def _require_words(characters: Tensor, device: torch.device) -> None:
 
 
 class WordEmbeddings(nn.Module):
-    """Word embeddings: concatenates the vectors of a word, of its characters and of its affixes.
+    """Word embeddings: concatenates the vectors of a word, of its affixes and of its characters.
 
     The vectors from characters and affixes are computed once for each distinct form of a batch.
 
@@ -105,11 +111,14 @@ class WordEmbeddings(nn.Module):
         characters: A module that maps `(forms, longest form)` to `(forms, size)`, or None.
         affixes: Sizes of the vocabularies of affixes, one for each kind of affix.
         affix_size: Size of the vector of each affix.
-        word_dropout: Probability of replacing a word by the unknown word in training; its characters and affixes
+        word_dropout: Probability of replacing a word with the unknown word in training; its characters and affixes
             are kept.
 
     Attributes:
         size: Size of the output vectors.
+
+    Raises:
+        ValueError: If `words` or `size` is less than 1, or `word_dropout` is not from 0 to 1.
 
     Examples:
         >>> embeddings = WordEmbeddings(50, 8, CharacterCNN(30, 12), affixes=[20, 20], affix_size=4)

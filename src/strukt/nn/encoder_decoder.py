@@ -82,7 +82,7 @@ class EncoderDecoder(nn.Module):
     "Effective approaches to attention-based neural machine translation", for contexts concatenated with states.
 
     Args:
-        encoder: Maps vectors ``(batch, n, inputs)`` and lengths to vectors of its size.
+        encoder: Maps vectors ``(batch, n, encoder.inputs)`` and lengths to vectors ``(batch, n, encoder.size)``.
         inputs: Size of the vectors that the decoder reads.
         hidden: Size of the state of the decoder.
         attention: Attention of queries of size ``hidden`` over keys of the encoder's size; None for no attention.
@@ -145,7 +145,7 @@ class EncoderDecoder(nn.Module):
         """Encode the input and run all steps of the decoder.
 
         Args:
-            x: ``(batch, n, inputs)``, the input sequence; padding is ignored.
+            x: ``(batch, n, encoder.inputs)``, the input sequence; padding is ignored.
             lengths: ``(batch,)``; all n if None.
             inputs: ``(batch, t, inputs)``, the inputs of the decoder.
 
@@ -158,7 +158,7 @@ class EncoderDecoder(nn.Module):
         """Encode ``x`` for the decoder.
 
         Args:
-            x: ``(batch, n, inputs)``, the input sequence; padding is ignored.
+            x: ``(batch, n, encoder.inputs)``, the input sequence; padding is ignored.
             lengths: ``(batch,)``; all n if None.
 
         Raises:

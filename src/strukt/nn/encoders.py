@@ -193,7 +193,7 @@ class _BothWays(nn.Module):
 def run_recurrent(
     network: nn.RNN | nn.LSTM, x: Tensor, *start: Tensor
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Run a recurrent network in the dtype of its weights, even under autocast.
+    """Run a recurrent network in the dtype of its weights, on CPUs even under autocast.
 
     PyTorch's fused kernels fail in bfloat16 on processors that do not support it.
 

@@ -109,6 +109,9 @@ class Argmax(Estimator):
     Args:
         gradient: ``"straight-through"``, ``"spigot"`` or ``"perceptron"``.
         step: Size of the gradient step that ``"spigot"`` and ``"perceptron"`` take from the structure.
+
+    Raises:
+        ValueError: If the gradient is unknown, or the step is not above 0.
     """
 
     gradient: str = "straight-through"
@@ -150,6 +153,9 @@ class Sample(Estimator):
 
     Args:
         count: Number of samples for each item; at least 2.
+
+    Raises:
+        ValueError: If `count` is below 2.
     """
 
     count: int = 4

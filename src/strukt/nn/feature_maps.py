@@ -1,6 +1,6 @@
 """Feature maps of positive kernels, in log space: low-rank transitions from embeddings of states.
 
-Each map takes vectors ``(*, size)`` to ``(*, features)``, the logs of non-negative features, as `strukt.LowRank`
+Each map takes vectors ``(*, size)`` to ``(*, features)``, the logs of positive features, as `strukt.LowRank`
 expects them:
 
     features = ExponentialFeatures(64, 256)
@@ -70,6 +70,9 @@ class ExponentialFeatures(nn.Module):
         learn: Whether the rows are parameters.
         orthogonal: Whether rows are orthogonal within groups of ``size``.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> _ = torch.manual_seed(0)
         >>> features, x, y = ExponentialFeatures(4, 20_000), torch.full((4,), 0.4), torch.full((4,), 0.5)
@@ -100,6 +103,9 @@ class LinearFeatures(nn.Linear):
     Args:
         size: Size of the vectors.
         features: Number of features.
+
+    Raises:
+        ValueError: If a size is less than 1.
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -118,6 +124,9 @@ class SoftplusFeatures(nn.Module):
     Args:
         size: Size of the vectors.
         features: Number of features.
+
+    Raises:
+        ValueError: If a size is less than 1.
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -136,7 +145,8 @@ class SoftplusFeatures(nn.Module):
 class FourierFeatures(nn.Module):
     """Random Fourier features (RFF) plus 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
 
-    They are computed in float32 at least, even under autocast: in half types, logs near 0 would be infinite.
+    They are computed in float32 at least, even under autocast: in half precision, a feature near 0 would become 0,
+    and its log infinite.
 
     The usual features cos(w x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), but half of them are
     negative. With 1 added they are at least `FLOOR`, and dot products of them are an unbiased estimate of the
@@ -145,6 +155,9 @@ class FourierFeatures(nn.Module):
     Args:
         size: Size of the vectors.
         features: Number of features.
+
+    Raises:
+        ValueError: If a size is less than 1.
     """
 
     rows: Tensor
@@ -169,7 +182,7 @@ class NystromFeatures(nn.Module):
 
     The dot product of the features of x and y equals the kernel if x or y is a landmark. Features may be negative:
     those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact. They are
-    computed in float32 at least, even under autocast, because there is no inverse root in half types.
+    computed in float32 at least, even under autocast, because eigendecomposition does not support half precision.
 
     Source: Williams and Seeger (2001).
 
@@ -237,8 +250,7 @@ def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
     if not orthogonal:
         return torch.randn(features, size)
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))
-    directions: Tensor = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(
-        -2
-    )  # otherwise directions are not uniform
+    signs = triangles.diagonal(0, -2, -1).sign().unsqueeze(-2)
+    directions: Tensor = groups * signs  # without the signs, directions are not uniform
     lengths: Tensor = torch.randn(features, size).norm(dim=1, keepdim=True)
     return directions.flatten(0, 1)[:features] * lengths

@@ -27,8 +27,8 @@ def depths(model: Any) -> dict[str, int]:
     Examples:
         >>> from transformers import BertConfig, BertModel
         >>> sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 8}
-        >>> found = depths(BertModel(BertConfig(vocab_size=5, **sizes)))
-        >>> found["embeddings.word_embeddings.weight"], found["encoder.layer.1.output.dense.weight"]
+        >>> result = depths(BertModel(BertConfig(vocab_size=5, **sizes)))
+        >>> result["embeddings.word_embeddings.weight"], result["encoder.layer.1.output.dense.weight"]
         (0, 2)
     """
     layer_of = {

@@ -22,6 +22,9 @@ class LeftToRightModel(nn.Module, ABC):
     Args:
         words: Size of the vocabulary, v.
         size: Size of the word vectors and of the outputs.
+
+    Raises:
+        ValueError: If a size is less than 1.
     """
 
     def __init__(self, words: int, size: int) -> None:

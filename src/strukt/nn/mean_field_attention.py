@@ -51,6 +51,9 @@ class MeanFieldAttention(Attention):
     Source: Liu Ziyin et al. (2019), "Relational attention networks via fully-connected conditional random fields",
     algorithm 1, whose k iterations are k sweeps here. The signs follow `BinaryCRF`: J > 0 attracts.
 
+    Raises:
+        ValueError: If a size is less than 1, `iterations` is below 0, or `damping` is not at least 0 and below 1.
+
     Examples:
         >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)
         >>> attended = attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6), torch.tensor([5, 2]))
@@ -115,6 +118,9 @@ class MeanFieldAttention(Attention):
             queries: ``(batch, t, queries)``.
             keys: ``(batch, n, keys)``; padding is ignored.
             lengths: ``(batch,)``, lengths of the keys; all n if None.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         keys, _, inside = self.within(queries, keys, lengths)
         return torch.stack(list(self._sweeps(queries, keys, inside)))

@@ -140,6 +140,9 @@ class CompoundPCFG(nn.Module):
         size: Size of the vectors of symbols and words.
         latent: Size of the Gaussian vector.
 
+    Raises:
+        ValueError: If a number is less than 1.
+
     Source: Kim, Dyer and Rush (2019), sections 2.2 and 2.3.
 
     Examples:

@@ -17,8 +17,8 @@ from strukt.errors import DataError, MissingExtraError, SettingError
 def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
     """Return the overlapping windows in which a model reads a sentence; a single window if the sentence fits.
 
-    The vector of each piece comes from a window in which the piece has a context of at least a quarter of the
-    width on either side, if the sentence is long enough.
+    The vector of each piece comes from a window in which the piece has a context of at least `width // 4` pieces
+    on either side, or up to the beginning or the end of the sentence.
 
     Args:
         pieces: Number of word pieces.
@@ -144,10 +144,10 @@ class PretrainedEncoder(nn.Module):
             sentences: The words of each sentence.
 
         Returns:
-            `pieces` and `attention`, `(windows, width)`, the indices of pieces and the mask of the padding;
-            `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`, the
-            index of the word of each of these pieces in the flattened `(batch, n)`; `counts`, `(batch, n)`, the
-            number of pieces of each word.
+            `pieces` and `attention`, `(windows, width)`, the indices of pieces, and 1 for pieces and 0 for
+            padding; `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`,
+            the index of the word of each of these pieces in the flattened `(batch, n)`; `counts`, `(batch, n)`,
+            the number of pieces of each word.
         """
         n = max((len(forms) for forms in sentences), default=0)
         rows: list[Tensor] = []
@@ -175,7 +175,7 @@ class PretrainedEncoder(nn.Module):
         }
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Count the pieces that the model reads for each sentence, including special pieces and padded windows.
+        """Count the pieces that the model reads for each sentence, including special pieces and padding.
 
         A padded batch has at most as many pieces as the number of sentences times the largest count.
 

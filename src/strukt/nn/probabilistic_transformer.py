@@ -92,6 +92,9 @@ class ProbabilisticTransformer(MeanFieldIteration):
         dropout: Dropout of the probabilities of heads, and of the scores of labels including the root, after each
             update.
 
+    Raises:
+        ValueError: If a size is out of range, the name of an option is unknown, or a causal model has a root.
+
     An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers, or
     O(g n h r) if only labels of words depend on heads (`label_scores`). In graphs of ``torch.compile`` and
     ``torch.export`` and under ``torch.func`` it takes O(g n^2 h) numbers.
@@ -101,10 +104,10 @@ class ProbabilisticTransformer(MeanFieldIteration):
 
     Examples:
         >>> model = ProbabilisticTransformer(labels=16, channels=4, iterations=2, rank=8, root_labels=8)
-        >>> found = model(torch.randn(2, 5, 16), torch.tensor([5, 3]))
-        >>> found.labels.shape, found.heads.shape, found.root.shape
+        >>> result = model(torch.randn(2, 5, 16), torch.tensor([5, 3]))
+        >>> result.labels.shape, result.heads.shape, result.root.shape
         (torch.Size([2, 5, 16]), torch.Size([2, 4, 5, 5]), torch.Size([2, 8]))
-        >>> (found.heads.sum(-1) + found.root_heads)[1, 0].detach().round()
+        >>> (result.heads.sum(-1) + result.root_heads)[1, 0].detach().round()
         tensor([1., 1., 1., 0., 0.])
     """
 
@@ -169,9 +172,12 @@ class ProbabilisticTransformer(MeanFieldIteration):
 
         Args:
             scores: S, ``(batch, n, d)``, the scores of the labels of each word, of which at least one is above
-                -inf; padding is ignored. Half-precision scores and weights are computed in float32, even under
-                autocast, and so are the results.
+                -inf; padding is ignored. For scores in half precision, and under autocast, computation and results
+                are in float32.
             lengths: ``(batch,)``; all n if None.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         beliefs, inside = self._beliefs(scores, lengths, with_heads=True)
         return self._encoding(beliefs, inside)
@@ -179,9 +185,9 @@ class ProbabilisticTransformer(MeanFieldIteration):
     def label_scores(self, scores: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return only `Encoding.scores`, ``(batch, n, d)``; takes the arguments of `forward`.
 
-        Forward and backward pass keep no n x n tensors if updates are asynchronous and those of heads are undamped
-        softmaxes without dropout. A root, dependency labels, features as heads (``all-dep``) and scores shared by
-        all distances do need all pairs.
+        Forward and backward pass keep no n x n tensors if updates are asynchronous and those of heads are
+        softmaxes with a step of 1, without damping and dropout. A root, dependency labels, features as heads
+        (``all-dep``) and scores shared by all distances do need all pairs.
         """
         beliefs, inside = self._beliefs(scores, lengths, with_heads=False)
         return _label_scores(beliefs, inside)
@@ -216,9 +222,11 @@ class ProbabilisticTransformer(MeanFieldIteration):
     def tied_attention(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the equivalent attention of a symmetric model: projections of queries and of keys, and the scale.
 
-        Values have the projection of keys:
+        With the projections U and V, ``(h, d, r)`` each, it is (equation 28)
 
-        G = 2 sum_c softmax(scale (Qz U_c) (Qz V_c)') (Qz V_c) U_c' (equation 28), with U ``(h, d, r)`` and V.
+            G = 2 sum_c softmax(scale (Qz U_c) (Qz V_c)') (Qz V_c) U_c',
+
+        where values have the projection of keys.
 
         Raises:
             ValueError: If the model is not symmetric with doubled messages, depends on distance, or has dependency

@@ -52,7 +52,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         input_feeding: Whether a decoder reads the context; words are then read one by one.
 
     Raises:
-        ValueError: If input feeding is requested without attention.
+        ValueError: If a size is less than 1, or input feeding is requested without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)

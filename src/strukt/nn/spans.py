@@ -69,6 +69,9 @@ class SpanScorer(nn.Module):
         label_size: Size of the vectors that are compared to label a span.
         dropout: Dropout of the compared vectors.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> import torch
         >>> SpanScorer(8, labels=5)(torch.randn(2, 4, 8)).shape

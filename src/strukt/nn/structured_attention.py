@@ -19,7 +19,7 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of
 
-HARDLY = 0.01
+SMALLEST_SUM = 0.01
 """The smallest divisor of the weights of a row or a column, whose sum may be less; it bounds the gradients."""
 
 
@@ -250,4 +250,4 @@ def _require_matching(scores: Tensor, rows: Tensor) -> None:
 
 
 def _shares(weights: Tensor, axis: int) -> Tensor:
-    return weights / weights.sum(axis, keepdim=True).clamp(min=HARDLY)
+    return weights / weights.sum(axis, keepdim=True).clamp(min=SMALLEST_SUM)

@@ -35,6 +35,9 @@ class SymbolReader(nn.Module):
         network: The encoder and decoder.
         outputs: Size of the prediction at each step.
         dropout: Dropout of vectors and outputs.
+
+    Raises:
+        ValueError: If a size is less than 1.
     """
 
     def __init__(
@@ -94,6 +97,9 @@ class SequenceTransducer(SymbolReader):
         network: The encoder and decoder.
         dropout: Dropout of vectors and outputs.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> from strukt.nn import LSTM, AdditiveAttention
         >>> network = EncoderDecoder(LSTM(8, 16), 8, 12, AdditiveAttention(12, 16, 16))
@@ -115,11 +121,18 @@ class SequenceTransducer(SymbolReader):
             x: ``(batch, n)``, the input symbols; the padding may hold any numbers.
             lengths: ``(batch,)``, the lengths of ``x``; all n if None.
             y: ``(batch, t)``, the output symbols; the last one is not read.
+
+        Raises:
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.
         """
         return self.predicted(self.decoded(self.read(x, lengths), y)).log_softmax(-1)
 
     def decoded(self, memory: Memory, y: Tensor) -> Decoded:
-        """Return the decoder steps that predict each symbol of ``y`` from the symbols before it."""
+        """Return the decoder steps that predict each symbol of ``y`` from the symbols before it.
+
+        Raises:
+            ValueError: If ``y`` is not ``(batch, t)``, or a symbol is out of range.
+        """
         lengths_of_symbols("y", y, None, self.symbols)
         require_same_batch(x=memory.keys, y=y)
         return self.steps(memory, torch.cat([self.first(len(y)), y], 1)[:, : y.shape[1]])
@@ -161,6 +174,9 @@ class SequenceRegressor(SymbolReader):
         network: The encoder and decoder.
         dropout: Dropout of vectors and outputs.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> from strukt.nn import LSTM, AdditiveAttention
         >>> network = EncoderDecoder(LSTM(8, 16), 8, 12, AdditiveAttention(12, 16, 16))
@@ -178,6 +194,9 @@ class SequenceRegressor(SymbolReader):
         Args:
             x: ``(batch, n)``, the symbols; the padding may hold any numbers.
             lengths: ``(batch,)``; all n if None.
+
+        Raises:
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.
         """
         return self.predicted(self.decoded(self.read(x, lengths)))[:, 0, 0]
 

@@ -81,7 +81,7 @@ class TreeGCN(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            W_self h, W_up h and W_down h of the root and the words: `(batch, n + 1, 3 hidden)`.
+            W_self x, W_up x and W_down x of the root and the words: `(batch, n + 1, 3 hidden)`.
 
         Raises:
             ValueError: If a shape is wrong.

@@ -82,7 +82,7 @@ class ChildSumTreeLSTM(nn.Module):
         self.inputs.bias[: self.hidden] = 1
 
     def forward(self, vectors: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> TreeStates:
-        """Encode a batch of trees, in time O(n (n + size hidden)) for each item.
+        """Encode a batch of trees, in time O(n (n + size hidden + hidden^2)) for each item.
 
         The number of sequential steps is the number of levels of the deepest tree.
 

@@ -17,8 +17,8 @@ class HashLayer(nn.Module):
     """A Transformer layer with one head for each bit, for word vectors and the bits of word codes.
 
     The scores `s_k(i, j) = (W_k^Q h_i)' (W_k^K h_j) / sqrt(d_k)` of a head have two uses: their softmax over j is
-    the attention of word i, and `s_k(i, i)` scores bit k of the code of word i, which is its sign. Codes and
-    vectors thus share their scores.
+    the attention of word i, and the sign of `s_k(i, i)` is bit k of the code of word i. Codes and vectors thus
+    share their scores.
 
     Source: Wang et al. (2023), as described in section 2.2, equations 4 to 7, of Wang and Utiyama (2024).
 
