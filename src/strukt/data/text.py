@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
 
 
 def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
-    r"""Read one sentence from each non-blank line, lazily; the line is kept in its comment `# text = ...`.
+    r"""Read one sentence from each non-blank line, lazily; the line is kept in a comment `# text = ...`.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
