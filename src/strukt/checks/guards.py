@@ -24,7 +24,8 @@ ASYMMETRY = 1e-4
 """Tolerance for the asymmetry of a kernel, relative to its largest entry."""
 
 NEGATIVITY = 10.0
-"""Tolerance for negative eigenvalues of a kernel, as a multiple of epsilon, its size and largest eigenvalue."""
+"""Tolerance for negative eigenvalues of a kernel, as a multiple of machine epsilon times the kernel's size times
+its largest absolute eigenvalue."""
 
 
 def _items(mask: Tensor) -> str:

@@ -62,9 +62,10 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
         ``(batch, n, *event)`` for a maximum length n, padded with zeros; and the lengths, a LongTensor.
 
     Raises:
-        ValueError: If the lengths are negative or do not add up to m.
+        ValueError: If ``x`` has no axis, or the lengths are not a row of whole numbers of 0 or more, or do not add
+            up to m.
 
-    Complexity: O(batch n) numbers.
+    Complexity: O(batch n) time and memory.
 
     Examples:
         >>> pad_concatenated(torch.tensor([3, 1, 4, 1, 5]), [2, 3])

@@ -23,7 +23,8 @@ def lengths(
     """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
 
     Lengths on the CPU are always checked, because compiled kernels use them as indices. Lengths on other devices
-    are checked only if ``check`` is True, which waits for the device.
+    are checked only if ``check`` is True, which waits for the device. A program traced by ``torch.compile`` checks
+    no lengths, but clamps them to 0 to ``longest``.
 
     Raises:
         ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
@@ -34,7 +35,7 @@ def lengths(
     if isinstance(converted, Tensor) and not converted.numel():
         converted = converted.long()  # PyTorch makes an empty list one of float32
     if isinstance(converted, Tensor) and torch.compiler.is_compiling():
-        # Comparing sizes would make them constants of an exported graph. Kernels use lengths as indices.
+        # A comparison would fix the sizes in an exported graph; clamped lengths are safe as indices of kernels.
         return converted.to(device, torch.int64).clamp(0, longest)
     fits = isinstance(converted, Tensor) and converted.shape == batch_shape and converted.dtype != torch.bool
     if not fits and isinstance(converted, Tensor) and looks_like_mask(converted, batch_shape, longest):

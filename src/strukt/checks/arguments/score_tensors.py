@@ -40,25 +40,25 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {axes}")
 
 
-def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, ...]) -> Tensor:
+def batched(name: str, value: Tensor, batch_shape: torch.Size, shape: tuple[int, ...]) -> Tensor:
     """Add batch axes of size 1 to scores that all items share; return scores with batch axes unchanged.
 
     Args:
         name: Name of the scores in error messages.
-        value: Scores of shape ``own``, or of shape ``own`` with leading batch axes.
+        value: Scores of shape ``shape``, with or without batch axes in front.
         batch_shape: The sizes of the batch axes.
-        own: The shape of the scores of one item.
+        shape: The shape of the scores of one item.
 
     Raises:
         ValueError: If the shape is wrong.
     """
-    scores(name, value, f"{own} or batch + {own}", len(own))
-    viewed = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(own) else value
-    batch = viewed.shape[: viewed.dim() - len(own)]
-    fits = viewed.shape[len(batch) :] == own and len(batch) == len(batch_shape)
+    scores(name, value, f"{shape} or batch + {shape}", len(shape))
+    viewed = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(shape) else value
+    batch = viewed.shape[: viewed.dim() - len(shape)]
+    fits = viewed.shape[len(batch) :] == shape and len(batch) == len(batch_shape)
     if fits and all(have in (1, want) for have, want in zip(batch, batch_shape, strict=True)):
         return viewed
-    raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {own}, or {(*batch_shape, *own)}")
+    raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {shape}, or {(*batch_shape, *shape)}")
 
 
 def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) -> None:
@@ -106,7 +106,7 @@ def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Te
 
 
 def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
-    """Return True if all scores are known to be ordinary: not extreme, nor NaN or infinite.
+    """Return True if all scores are known to be ordinary: finite, and at most `guards.LARGEST` in absolute value.
 
     False is inconclusive. On a GPU, -inf counts as ordinary, too.
 
