@@ -1,11 +1,12 @@
 """Fused Numba kernels of the linear chain: forward, backward, Viterbi, samples.
 
-Sums are computed in double precision, best scores in the precision of the scores. Items run in scaled probability
-space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that matters can underflow:
-every nonzero weight and forward probability must be at least `cpu_weights.TINY`, so that the product of any
-three is a normal number. The backward pass skips tags of forward probability zero. The table program computes any
-other item, in numbers that never underflow (`strukt.kernels.engine.rings`). Items that share one matrix run
-together in blocks, step by step, so that each row of the matrix is fetched once for all of them.
+Sums and the k best scores are computed in double precision, the single best score in the precision of the scores.
+Items run in scaled probability space (shift by the maximum, multiply, renormalise, add the logs) as long as no
+weight that matters can underflow: every nonzero weight and forward probability must be at least
+`cpu_weights.TINY`, so that the product of any three is a normal number. The backward pass skips tags of forward
+probability zero. The table program computes any other item, in numbers that never underflow
+(`strukt.kernels.engine.rings`). Items that share one matrix run together in blocks, step by step, so that each row
+of the matrix is fetched once for all of them.
 
 The chart holds the normalised forward probabilities of each position, and in its last column the normaliser of the
 position. For an item that underflows it holds only the mark `cpu_weights.UNDERFLOWED`, in the last column of the

@@ -58,7 +58,7 @@ def _backward_block(
 ) -> None:  # fmt: skip
     """Compute the tag marginals of items that share a matrix, and add up their expected transitions.
 
-    The expected transitions are divided by the weights of the matrix; `times_weights` multiplies them back.
+    The expected transitions lack a factor, the weights of the matrix; `times_weights` multiplies by these later.
     ``right[q, t % WINDOW]`` holds item q's message from t + 1 to t until the window is full.
     """
     items, _, c = unary.shape

@@ -22,8 +22,8 @@ def derivative(
     """Write the gradients of <outside, directions> to zeroed arrays.
 
     Arrays: ``unary``, ``tag_direction`` and ``tag_grads (batch, n, c)``; ``transition`` and ``pair_direction
-    (g, steps, c, c)``; ``pair_grads (batch, steps, c, c)``, not summed over groups; ``chart (batch, n, c + 1)``;
-    ``lengths``, ``weights`` and ``weights_grad (batch,)``.
+    (g, steps, c, c)``; ``pair_grads (batch, steps, c, c)``, not yet summed over the items of a group; ``chart
+    (batch, n, c + 1)``; ``lengths``, ``weights`` and ``weights_grad (batch,)``.
     """
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
@@ -86,7 +86,7 @@ def _tags_before(alpha: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> None:
-    """Write the growth of the forward sum of each tag before its own score: the mean over the tags before it."""
+    """Write the growth of each tag's forward sum without the tag's score: the mean over the tags before it."""
     out[:] = 0.0
     for i in range(before.shape[0]):
         for j in range(before.shape[0]):

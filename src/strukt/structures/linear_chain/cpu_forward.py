@@ -28,7 +28,9 @@ def _enter(
     factors: Array,
     logs: Array,
 ) -> None:
-    """Multiply the entered sums of position t by its weights and normalise them, for each item of a block.
+    """Multiply the sums over previous tags, ``entered``, by the weights of position t, and normalise the products.
+
+    This is done for each item of a block.
 
     The log-partition of item q is kept as ``logs[q] + log(factors[q])``. ``logs[q]`` becomes -inf if there is no
     sequence, and NaN if a number could underflow.

@@ -17,7 +17,7 @@ def solve(
     unary: Array, transition: Array, lengths: Array, begin: Start, settings: Settings, sets: ActiveSet,
     result: Result, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Solve SparseMAP for each item of a batch; scores in float64.
+    """Solve SparseMAP for each item of a batch, in float64.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)`` and ``lengths (batch,)``; the others are those
     of `strukt.kernels.sparsemap.result.solve`.

@@ -12,10 +12,11 @@ TINY = 1e-100
 """The smallest nonzero weight in probability space, relative to the largest of its step."""
 
 UNDERFLOWED = -1.0
-"""The normaliser of the first position in the chart of an item that underflowed; 0 marks an impossible item."""
+"""The normaliser of the first position in the chart of an item that underflowed; 0 marks an item that is
+impossible or of length 0."""
 
 BLOCK = 8
-"""The number of items that share a matrix and are multiplied by it together."""
+"""The most items that are multiplied together by a matrix that they share."""
 
 
 @inner
@@ -29,7 +30,7 @@ def longest_of(lengths: Array) -> int:
 
 @inner
 def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
-    """Write the weights of one position, exp(scores - top), where top is the largest score.
+    """Write the weights of one position, exp(scores - top), where top is the largest score, or 0 if that is -inf.
 
     Return top, and True if every weight of a finite score is at least TINY.
     """
@@ -49,7 +50,7 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
 
 @inner
 def weigh(scores: Array, out: Array) -> tuple[float, bool]:
-    """Write the weights of a matrix, exp(scores - top), where top is the largest score.
+    """Write the weights of a matrix, exp(scores - top), where top is the largest score, or 0 if that is -inf.
 
     Return top, and True if every weight of a finite score is at least TINY.
     """
@@ -121,5 +122,5 @@ def multiply(left: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def block_width(batch: int, threads: int) -> int:
-    """Return the number of items in a block: at most BLOCK, and few enough that every thread gets a block."""
+    """Return the number of items in a block: at most BLOCK, and at most an equal share of the batch per thread."""
     return min(BLOCK, (batch + threads - 1) // threads)

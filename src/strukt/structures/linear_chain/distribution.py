@@ -29,8 +29,8 @@ class LinearChain(PositionalStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are tags ``batch + (n,)``. All operators take O(n c^2) time per item; `topk` adds O(k n c) candidates
-    (the reference takes k^2 times that), `sample` adds O(n c) per sample. `log_partition` stores O(n c) numbers
-    for its gradient.
+    (the reference takes k^2 times as long as for the mode), `sample` adds O(n c) per sample. `log_partition`
+    stores O(n c) numbers for its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -33,7 +33,7 @@ def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int
 
 
 def views_of(chart: Tensor, like: Tensor) -> tuple[Tensor, Tensor, int]:
-    """Return a chart viewed in the type of ``like``, viewed as int32, and the int32 entries of an item."""
+    """Return views of a chart in the type of ``like`` and as int32, and the number of int32 entries per item."""
     return chart.view(like.dtype), chart.view(torch.int32), 2 * chart.shape[1]
 
 

@@ -25,8 +25,8 @@ PLAIN, EXTENDED = tl.constexpr(0), tl.constexpr(1)
 def chart_of(numbers, integers, item, width, n, c):
     """Return pointers into an item's chart: to its mark, highest scores of positions, mantissas and exponents.
 
-    Plain sums have no exponent each. The first exponent of a position then holds the power of two by which all its
-    sums were divided.
+    Plain sums share one exponent for each position, stored in place of the first: the power of two by which they
+    were divided.
     """
     size = 8 // (numbers.dtype.element_ty.primitive_bitwidth // 8)
     mark = integers + item * width
@@ -54,7 +54,7 @@ def inside(
         transition, group_step, step: Matrices ``(c, c)``, and the strides between groups and between positions.
         lengths: ``(batch,)``.
         sharing: The number of items in a group.
-        numbers, integers, width: The chart as floats, the chart as int32, and the int32 entries of an item.
+        numbers, integers, width: The chart as floats and as int32, and the number of int32 entries per item.
         log_partitions: ``(batch,)``.
         n, c: The numbers of positions and of tags.
         column: 1, as an argument that the compiler does not specialise.

@@ -24,7 +24,7 @@ def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart as an array of float64; a scan's chart is smaller, which tells them apart."""
+    """Return the shape of the chart as an array of float64; it tells which kernels filled the chart."""
     return _launches(unary).chart_shape(unary, transition, lengths)  # type: ignore[no-any-return]
 
 

@@ -27,7 +27,8 @@ from strukt.structures.linear_chain.gpu_arguments import (
 __all__ = ["best", "chart_shape", "inside", "outside"]
 
 OF_WARP = 1 << 12
-"""The most bytes of a matrix in the registers of a warp, 32 of each thread: with more, others are spilled."""
+"""The most bytes of a matrix in the registers of a warp, 32 registers per thread; with more, the compiler would
+move other values to memory."""
 
 TILE = 16
 """The most rows and columns of a tile of extended numbers, beside which the matrix stays in registers."""

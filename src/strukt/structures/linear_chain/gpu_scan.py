@@ -127,11 +127,11 @@ def sweep(
     """Write the sums at the borders of blocks to charts, and log-partitions to ``log_partitions``.
 
     The grid of programs is (items, directions): forward, then backward. Sums are relative to the highest at their
-    border, so that exponents are limited within a block only, not over the chain. Further arguments are those of
+    border, so that the range of exponents limits only the length of a block. Further arguments are those of
     `multiply_blocks`.
 
     Args:
-        numbers, integers, width: The chart as floats, the chart as int32, and the int32 entries of an item.
+        numbers, integers, width: The chart as floats and as int32, and the number of int32 entries per item.
         log_partitions: ``(batch,)``.
     """
     item, backward = tl.program_id(0).to(tl.int64), tl.program_id(1)

@@ -62,7 +62,7 @@ def sweep(products, lengths, borders, best_scores, lasts, c, blocks, C: tl.const
         lengths: ``(batch,)``.
         borders: ``(batch, blocks, c)``, the best score of a path to each tag at the last position before a block,
             relative to the best of them, in float64.
-        found, lasts: ``(batch,)``, the best score and the last tag.
+        best_scores, lasts: ``(batch,)``, the best score and the last tag.
         c, blocks, C, SIZE: As in `gpu_scan`.
     """
     item, tag = tl.program_id(0).to(tl.int64), tl.arange(0, C)

@@ -61,7 +61,7 @@ def inside(
         highest, least: As `measure` writes them.
         steps: The number of matrices in a group.
         matrix_step: 1 if each position has its own matrix, else 0.
-        numbers, integers, width, found, n, c: As in `gpu_forward.inside`.
+        numbers, integers, width, log_partitions, n, c: As in `gpu_forward.inside`.
         C: A power of two, at least the number of tags.
         K: The number of rows of a tile of the matrix.
         TILE: The number of rows and columns of a tile of extended numbers.
@@ -120,7 +120,7 @@ def inside(
 
 @triton.jit
 def _entered(matrix, alphas, best, tag, c, K: tl.constexpr):
-    """Return the forward sums of tags before their own weights, from ``alphas``, those of the position before."""
+    """Return the forward sums of tags without their weights, from ``alphas``, those of the position before."""
     entered = tl.zeros(tag.shape, matrix.dtype.element_ty)
     for start in range(0, c, K):
         i = start + tl.arange(0, K)

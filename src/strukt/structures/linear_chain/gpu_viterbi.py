@@ -63,9 +63,9 @@ def inside(
 
 @triton.jit
 def walk(transition, group_step, step, lengths, sharing, ways, best_scores, tags, n, c, C: tl.constexpr):
-    """Write the best tags of each item ``(batch, n)``, the first of ties; -1 if there is no sequence.
+    """Write the best tags of each item ``(batch, n)``, the first of ties.
 
-    The arguments are those of `inside`.
+    Tags are -1 in the padding, and if there is no sequence. The other arguments are those of `inside`.
     """
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
