@@ -205,7 +205,7 @@ def test_events_of_a_wrong_size_are_refused():
 
 
 def test_omission_that_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match=r"omitted has shape \(3,\).*expected the same, or \(4,\)"):
+    with pytest.raises(ValueError, match=r"omitted has shape \(3,\).*expected the same shape, or \(4,\)"):
         KSubset(torch.zeros(2, 4), 2, omitted=torch.zeros(3))
     with pytest.raises(ValueError, match="omitted has dtype"):
         KSubset(torch.zeros(2, 4), 2, omitted=torch.zeros(4, dtype=torch.long))

@@ -101,7 +101,7 @@ def ctc_beam_search(
         ValueError: If shapes, types or values do not fit.
 
     Complexity:
-        Time O(n beam_size c) per item, memory O(beam_size (n + c)); items in parallel.
+        Time O(n beam_size c log beam_size) per item, memory O(beam_size (n + c)); items in parallel.
 
     Source:
         Hannun et al. (2014), "First-pass large vocabulary continuous speech recognition using bi-directional
@@ -187,8 +187,8 @@ def _require_words(language_model: NgramModel, labels: int) -> None:
         )
     if language_model.words != labels:
         raise ValueError(
-            f"language_model has {language_model.words} words; expected {labels}, all labels of log_probs, which "
-            "has the blank, too"
+            f"language_model has {language_model.words} words; expected {labels}, the number of labels in "
+            "log_probs, including the blank"
         )
     if not language_model.levels:
         raise ValueError("language_model has counted no sentences; call its count(sentences) first")

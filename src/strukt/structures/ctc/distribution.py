@@ -34,8 +34,8 @@ class CTC(PositionalStructure):
     Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
     does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
     log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
-    time per item; `topk` adds O(k n) candidates (the reference takes k^2 times that), `sample` adds O(n) per
-    sample.
+    time per item; `topk` adds O(k n) candidates (the reference takes k^2 times as long as for the mode), `sample`
+    adds O(n) per sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -102,8 +102,8 @@ class CTC(PositionalStructure):
             event: Labels of frames, ``sample_shape + batch + (n,)``; those of the mode if None.
 
         Returns:
-            The spans ``batch + (m,)`` in the order of the targets, with the mean score of each label over its
-            frames.
+            The spans ``sample_shape + batch + (m,)`` in the order of the targets, with the mean score of each
+            label over its frames.
 
         Raises:
             ValueError: If an event does not collapse to the target.

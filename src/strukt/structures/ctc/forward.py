@@ -21,8 +21,8 @@ def build(n: int, m: int, states: int) -> Program:
     """Build the program of labellings of n frames that collapse to a target of m labels.
 
     Its inputs are ``emission[t, s]``, the score of state s at frame t, and ``move[s, step]``, the score of
-    entering state s. Cell ``way[t, s + 2]`` is the total of all paths to state s after t frames; they start in the
-    first blank, before the first frame. Time O(n m).
+    entering state s from state s - 2 + step. Cell ``way[t, s + 2]`` is the total of all paths to state s after t
+    frames; they start in the first blank, before the first frame. Time O(n m).
 
     Args:
         n: The number of frames.
@@ -82,9 +82,9 @@ class States(Flat):
     def _joined_factors(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Return the factors of labels in rows of scores, each at one state of its label.
+        """Return rows of scores that hold the factor of each label at one of its states, and 0 elsewhere.
 
-        It is the first state of the label with the best score; all other entries are 0.
+        This state is the first whose max-marginal is that of the label.
         """
         states, result = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)

@@ -159,5 +159,5 @@ def _block(states: Tensor) -> int:
 
 
 def _options(size: int) -> dict[str, int]:
-    """Return launch options: a thread for each place; no pipelining, since loops read numbers that they wrote."""
+    """Return launch options: a thread for each place, up to 512; no pipelining, as loops read what they wrote."""
     return {"num_warps": min(max(size // 32, 1), 16), "num_stages": 1}

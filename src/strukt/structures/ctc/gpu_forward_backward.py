@@ -27,7 +27,10 @@ def item_of(lengths, states, target_lengths, places):
 
 @triton.jit
 def label_of(states, k, last, blank, labels):
-    """Return the k-th label of a target, counted from 1; -1 if there is none, or if it is invalid or the blank."""
+    """Return the k-th label of a target, counted from 1; a negative number if there is none, or it is not valid.
+
+    The blank is not valid in a target.
+    """
     label = tl.load(states + 2 * k - 1, (k > 0) & (k <= last), -1)
     return tl.where((label < labels) & (label != blank), label, -1)
 

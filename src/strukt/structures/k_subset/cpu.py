@@ -1,6 +1,7 @@
-"""Fused Numba kernels of subsets of bounded size: inside, outside, samples. Best subsets are found by sorting.
+"""Fused Numba kernels of subsets of bounded size: inside, outside, k best, samples.
 
-`cpu_coins` describes the algorithm of the sums. The chart holds the tilt and the log-partition of each item.
+The single best subset needs no kernel: the reference finds it by sorting. `cpu_coins` describes the algorithm of
+the sums. The chart holds the tilt and the log-partition of each item.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def _outside(
 
 @inner
 def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
-    """Return the weights of taking and of leaving out item t; write backward sums from item t to ``back``."""
+    """Return the weights of taking and of leaving out item t; write the backward sums before it to ``back``."""
     source, target = t % 2, (t - 1) % 2
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t - 1, n, bounds), last_count(t - 1, bounds)

@@ -139,7 +139,7 @@ def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
             moves.taken[t - 1, c + 1] = likely if taken > left else unlikely
             moves.left[t - 1, c + 1] = likely if left > taken else unlikely
     rest = 0.0
-    for share in shares.sizes:  # also of sizes beyond these bounds, which those of the shares may allow
+    for share in shares.sizes:  # of all sizes, since the bounds of the shares may be wider than these
         rest += share if share <= 0.5 else 0.0
     for c in range(bounds[0], bounds[1] + 1):
         share = shares.sizes[c + 1]

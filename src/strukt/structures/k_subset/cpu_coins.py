@@ -2,10 +2,10 @@
 
 Items are processed one after another; a row holds the probability of each number of items taken so far, as if all
 items were independent coins (a Poisson binomial distribution: elementary symmetric polynomials, normalised). A
-constant, the tilt, is subtracted from each score so that the mean count is k, or the bound nearest to the mean
-without a tilt. This count is then also the most frequent (Darroch 1964), with a probability of at least 1 / (n +
-1).
-So the sum is never small, and terms that underflow are negligible in it: the loops need no logs, however large the
+constant, the tilt, is subtracted from the gain of each item (the score of taking it minus that of leaving it out),
+so that the mean count is within `CLOSE` of k, or of the bound nearest to the mean without a tilt. A mean that is an
+integer is also the most frequent count (Darroch 1964), with a probability of at least 1 / (n + 1). The sum is
+therefore never small, and terms that underflow are negligible in it: the loops need no logs, however large the
 scores are.
 
 Row t holds the probability of count c in column c + 1. Counts range from the smallest that can still reach the
@@ -21,10 +21,10 @@ from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
 
 CLOSE = 0.1
-"""The tolerance of the expected number of items around the requested number."""
+"""The largest difference between the expected number of items and the requested number."""
 
 FAR = 40.0
-"""A coin is certain if its score differs from the tilt by at least this much."""
+"""A coin is as good as certain if its gain differs from the tilt by at least this much."""
 
 
 @inner
@@ -58,7 +58,7 @@ def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
 
 @kernel
 def find_tilt(gain: Array, n: int, bounds: Array) -> float:
-    """Return the tilt that moves the mean to the nearest bound, 0 if it is within bounds, by Newton's method.
+    """Return the tilt that moves the mean to the nearest bound, 0 if it is within the bounds, by Newton's method.
 
     ``gain`` as in `expected`; ``bounds (2,)``.
     """
@@ -93,7 +93,7 @@ def find_tilt(gain: Array, n: int, bounds: Array) -> float:
 
 @inner
 def anchor(tilt: float, bounds: Array) -> int:
-    """Return the size whose weight the tilt leaves unchanged; all other sizes get smaller weights."""
+    """Return the size whose weight the tilt leaves unchanged; no other size gets a larger weight than before."""
     return bounds[1] if tilt > 0.0 else bounds[0]  # type: ignore[no-any-return]
 
 
@@ -101,7 +101,7 @@ def anchor(tilt: float, bounds: Array) -> int:
 def toss(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, tilt: float, gain: Array, coins: Array
 ) -> float:
-    """Write the probabilities of leaving and of taking items; return log(weight / probability) at the anchor."""
+    """Write the probabilities of leaving out and taking items; return log(weight / probability) at the anchor."""
     shared = b // (scores.shape[0] // omitted.shape[0])
     log, product, heads = 0.0, 1.0, 0
     for i in range(n):

@@ -56,7 +56,7 @@ def surprise(
 def surprise_gradient(
     scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *rest: Tensor
 ) -> Scores:
-    """Return the gradient of cross-entropies times factors (the last argument) for the first scores."""
+    """Return the gradient of cross-entropies in the first scores, times factors, which are the last argument."""
     mine, theirs, constants, factors = (scores, omitted), (others, others_omitted), rest[:-1], rest[-1]
     growth, taken, left = _surprise(mine, theirs, constants, factors)
     items = growth.isinf().nonzero().squeeze(-1)

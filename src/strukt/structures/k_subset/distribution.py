@@ -68,8 +68,9 @@ class KSubset(SubsetStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. `log_partition`, `marginals`,
-    `entropy`, `cross_entropy` and `sample` take O(n k) time per item, O(n^2) on a GPU (``topk(m)`` adds O(n m),
-    m^2 times that in the reference); `mode` and `max_marginals` sort, in O(n log n).
+    `entropy`, `cross_entropy`, `sample` and `topk` take O(n k) time per item, O(n^2) on a GPU. `sample` adds O(n)
+    per sample, and ``topk(m)`` adds O(n m); in the reference it takes O(n k m^3). `mode` and `max_marginals` sort,
+    in O(n log n).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -100,7 +101,7 @@ class KSubset(SubsetStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("scores", scores, "batch + (n,)", 1)
-        if lengths is not None:  # before what may follow from them
+        if lengths is not None:  # checked first, because sizes are often computed from them
             lengths = arguments.lengths(
                 lengths, scores.shape[:-1], scores.shape[-1], scores.device, check=validate_args is not False
             )
@@ -191,6 +192,6 @@ def omissions(omitted: Tensor | None, scores: Tensor) -> Tensor:
     if shared.shape not in (scores.shape, shape):
         raise ValueError(
             f"omitted has shape {tuple(omitted.shape)}, which does not fit the scores of shape "
-            f"{tuple(scores.shape)}; expected the same, or ({scores.shape[-1]},)"
+            f"{tuple(scores.shape)}; expected the same shape, or ({scores.shape[-1]},)"
         )
     return shared

@@ -37,7 +37,7 @@ def build(n: int) -> Program:
 
 
 def cells(n: int) -> int:
-    """Return an upper bound on the number of cells, for up to 4,096 items, whose blocks have 13 sizes."""
+    """Return an upper bound on the number of cells for up to 4,096 items, that is, up to 13 levels of blocks."""
     return 30 * n + 30
 
 

@@ -1,4 +1,4 @@
-"""The states of targets on a CPU and the check of the targets, by NumPy in half of the time of PyTorch."""
+"""The states of targets on a CPU and the check of the targets, by NumPy in half the time that PyTorch takes."""
 
 from __future__ import annotations
 
