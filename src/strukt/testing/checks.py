@@ -47,7 +47,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
         known_failures: The names of laws that are known to be broken, each with the reason; they are not checked.
 
     Raises:
-        AssertionError: One line for each broken law, naming the structure, the operator and the batch item.
+        AssertionError: If laws are broken; the message has a line for each, with its name and the fault.
     """
     failures = []
     for law in laws(subject):

@@ -49,11 +49,11 @@ def agree(case: Case, claim: str, actual: Tensor, expected: Sequence[Tensor] | T
 
 
 Derivatives = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
-"""The type of the gradients of a number, and of those of the summed squares of these gradients."""
+"""The gradients of a number with respect to some leaves, and the gradients of the sum of their squares."""
 
 
 def derivatives(number: Tensor, leaves: Sequence[Tensor]) -> Derivatives:
-    """Return derivatives of the first and the second order in some leaves."""
+    """Return the gradients of a number with respect to leaves, and the gradients of the sum of their squares."""
     first = grad(number, leaves, create_graph=True, materialize_grads=True)
     squares = torch.stack([gradient.square().sum() for gradient in first]).sum()
     if not squares.requires_grad:

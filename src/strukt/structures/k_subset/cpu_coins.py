@@ -3,8 +3,8 @@
 Items are processed one after another; a row holds the probability of each number of items taken so far, as if all
 items were independent coins (a Poisson binomial distribution: elementary symmetric polynomials, normalised). A
 constant, the tilt, is subtracted from the gain of each item (the score of taking it minus that of leaving it out),
-so that the mean count is within `CLOSE` of k, or of the bound nearest to the mean without a tilt. A mean that is an
-integer is also the most frequent count (Darroch 1964), with a probability of at least 1 / (n + 1). The sum is
+so that the mean count is within `CLOSE` of k, or of the bound nearest to the mean without a tilt. A mean that is
+an integer is also the most frequent count (Darroch 1964), with a probability of at least 1 / (n + 1). The sum is
 therefore never small, and terms that underflow are negligible in it: the loops need no logs, however large the
 scores are.
 

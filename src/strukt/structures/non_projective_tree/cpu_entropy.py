@@ -1,8 +1,8 @@
 """Entropies and cross-entropies of non-projective trees without cancellation, and their gradients.
 
-The difference log Z - <mu, s> cancels if scores are large or one tree has almost all probability. Let c_mh be the
-score of the head of word m in the best tree, minus that of head h, and C the sum of these costs over a tree, which
-is nonnegative. Then
+The difference log Z - <mu, s> cancels if scores are large or one tree has almost all probability. In the scores of
+q, let c_mh be the score of the head of word m in the best tree, minus that of head h, and C the sum of these costs
+over a tree, which is nonnegative. Then
 
     -E[log q] = log Z' + E[C] = log Z' + sum of mu_mh c_mh over arcs that are not in the best tree of q,
 
@@ -34,10 +34,11 @@ from strukt.structures.non_projective_tree.cpu_marginals import marginals
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, total_of
 
 MOST_UNDERFLOWED = 460.0
-"""The log of the share of a total that plain numbers may lose to underflow: 1e-308 of it becomes 1e-108."""
+"""The log of the largest ratio of a bound to the total for which plain numbers suffice: numbers that underflow are
+below 1e-308 of the bound, and so below 1e-108 of the total."""
 
 LEAST_SURPRISE = 1e-80
-"""The result in plain numbers below which it is recomputed."""
+"""The result in plain numbers below which it is recomputed in extended ones."""
 
 
 @kernel
@@ -152,7 +153,7 @@ def _in_ring(
             if mass[m, h] > 0.0:
                 result += mass[m, h] * costs[m, h]
             elif costs[m, h] == np.inf and logs[m, h] > -np.inf and ranks is None and h != m + 1:
-                return np.nan  # which may be more than 0, and then inf is right
+                return np.nan  # the mass may have underflowed; if it is not 0, the result is inf
     return max(result, 0.0)
 
 
@@ -207,7 +208,7 @@ def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ran
 
 @inner
 def _exponentials(logs: Array, single_root: bool, weights: Array, ranks: Array | None) -> float:
-    """Write weights from their logs; return the log of a bound of the sum over trees, for plain numbers."""
+    """Write weights from their logs; return the log of a bound on the sum over trees, for plain numbers."""
     n = logs.shape[0]
     bound, most = 0.0, 1.0
     for m in range(n):

@@ -1,8 +1,8 @@
 """Marginals of non-projective trees to small relative error, and their derivative along a direction of scores.
 
 The probability of the arc from h to m is proportional to w_mh P_m(h), as `max_marginals` explains. Nothing is
-subtracted, so that a probability of 1e-300 has as many correct digits as one of 1/2; the outside pass of `cpu` has
-only a small absolute error. The derivative is forward mode through the same elimination.
+subtracted, so that a probability of 1e-300 has as many correct digits as one of 1/2, while in the outside pass of
+`cpu_matrix_tree` only the absolute error is small. The derivative is forward mode through the same elimination.
 
 Plain floats suffice if no underflow matters. For a single root they need no orders: as long as every word has
 heads other than the root, pivots exclude the root, and all P_m are of order one. Extended numbers can represent an
@@ -31,7 +31,7 @@ from strukt.structures.non_projective_tree.halves import (
 )
 
 ORDER = float(1 << 44)
-"""The rank subtracted for an epsilon: scores of 1e15 have ranks of 1e13."""
+"""The rank subtracted for an epsilon: scores up to 1e15 have ranks below 3e12."""
 
 LEAST_TOTAL, MOST_TOTAL = 1e-150, 1e150
 """The bounds of the sum over the heads of a word in plain floats; sums of mantissas are always within them."""
@@ -44,7 +44,7 @@ SMALLEST = 5e-324
 def marginals(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, mass: Array, moved: Array | None
 ) -> bool:
-    """Write the marginals of an item, and their derivative with respect to t if weights are times exp(t costs).
+    """Write the marginals of an item, and their derivative in t, at 0, if weights are multiplied by exp(t costs).
 
     Time O(n^3).
 

@@ -33,7 +33,7 @@ def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) 
     """Write the normalised weights of item b, words permuted; return the sum of the shifts, NaN for log space.
 
     The position of each word is written to ``place``. With a single root, each row is normalised over the words
-    only, and the root's column over all words.
+    only, and the root's column is divided by its largest entry.
     """
     n = weights.shape[0]
     first = 1 if single_root else 0

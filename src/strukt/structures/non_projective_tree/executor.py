@@ -2,8 +2,8 @@
 
 The elimination is that of the reference (`matrix_tree`), and its slopes are those of the kernels for GPUs, all as
 logs. The root has two columns of weights: one for arcs that carry the infinitesimal of a single root, and one for
-those that do not. A pivot is the sum over the regular heads, of the second column and of words, or only if there
-are none the weight in the first.
+those that do not. A pivot is the sum over the regular heads, those of the second column and the words. If there
+are none, it is the weight in the first column.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 
 
 def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return logs of weights ``(batch, n, 2 + n)`` relative to the best head of each word, and of the latter."""
+    """Return log-weights ``(batch, n, 2 + n)``, minus those of each word's best regular head, and the latter."""
     weights = padded_weights(arcs, lengths)
     root, words = weights[..., :1], weights[..., 1:]
     small = (torch.arange(arcs.shape[1], device=arcs.device) < lengths[:, None])[..., None] & single_root
@@ -84,7 +84,10 @@ def _are_regular(factors: Tensor) -> Tensor:
 
 
 def _shares(heads: Tensor, pivots: Tensor, regular: Tensor) -> Tensor:
-    """Return the shares of heads ``(..., columns)`` in pivots; that of the only head of a word is regular."""
+    """Return the shares of heads ``(..., columns)`` in pivots.
+
+    If a word has no regular head, the share of its root arc moves to the regular column.
+    """
     shares = heads - pivots.nan_to_num(neginf=0.0)[..., None]
     of_root = shares[..., :WORDS]
     of_root.copy_(torch.where(regular[..., None], of_root, of_root.flip(-1)))

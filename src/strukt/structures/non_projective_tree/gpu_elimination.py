@@ -1,8 +1,8 @@
 """Triton functions of the Matrix-Tree theorem: elimination without subtraction, and its gradient, in one program.
 
-The algorithm is that of `cpu`, in extended numbers, which never underflow. So no item needs a second algorithm,
-and the arcs of a single root can carry an epsilon, an exponent that no scores reach: every sum then consists of
-its terms of lowest order, as in the reference.
+The algorithm is that of `cpu_matrix_tree`, in extended numbers, which never underflow. So no item needs a second
+algorithm, and the arcs of a single root can carry an epsilon, an exponent that no scores reach: every sum then
+consists of its terms of lowest order, as in the reference.
 
 A matrix of numbers ``(n, n + 1)`` is stored in three arrays: mantissas, exponents, and *changes*, the derivatives
 of the mantissas along a direction of the scores, at the same exponents. Without ``CHANGES`` no code reads or

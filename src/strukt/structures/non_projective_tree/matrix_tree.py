@@ -26,7 +26,7 @@ NOWHERE = 1 << 20
 """The order of weight zero."""
 
 Load = Callable[..., tuple[Tensor, Tensor, Tensor]]
-"""A function of ``arcs, lengths, *options`` to the log-weights of arcs, their orders, and the order of trees.
+"""A function from ``arcs, lengths, *options`` to the log-weights of arcs, their orders, and the order of trees.
 
 Log-weights, in float64, and orders are ``(batch, n, n + 1)``. The last result, ``(batch,)``, is the order of the
 trees to sum over, which is the lowest that a tree can have.

@@ -20,7 +20,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def wrong_scores_are_refused(subject: Subject) -> None:
-    """Check that integer, complex, empty and sparse scores, wrong shapes, NaN and +inf raise errors."""
+    """Check that integer, complex, sparse and meta scores, wrong shapes, NaN and +inf raise errors."""
     case = _case(subject)
     for place, (name, mask) in enumerate(zip(subject.arguments, case.used(), strict=True)):
         score, entry = case.scores[place], first_entry(mask)

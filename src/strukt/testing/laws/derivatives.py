@@ -25,7 +25,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def derivatives_pass_numerical_checks(subject: Subject) -> None:
-    """Run gradcheck and gradgradcheck on every smooth operator, lengths 3, 1 and 0 and some parts forbidden."""
+    """Run gradcheck and gradgradcheck on every smooth operator, with lengths 3, 1 and 0 and forbidden parts."""
     case = forbid_at_random(subject.case((3,), size=3, lengths=[3, 1, 0]))
     inputs = _Inputs.of(case)
     for operator in smooth_operators(case):
@@ -33,7 +33,10 @@ def derivatives_pass_numerical_checks(subject: Subject) -> None:
 
 
 def _check_numerically(inputs: _Inputs, operator: Operator) -> None:
-    """Check reverse and forward mode, and both kinds of second derivatives, by finite differences."""
+    """Check first and second derivatives by finite differences.
+
+    First derivatives are in reverse and in forward mode, second ones in either mode over reverse mode.
+    """
     case = inputs.case
     function, leaves = partial(inputs.value, operator), inputs.read_by(operator)
     first = gradcheck(function, leaves, fast_mode=True, check_forward_ad=True, raise_exception=False)

@@ -35,7 +35,7 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS)
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
-    """Check that derivatives of every smooth operator are 0 to second order, and unchanged for the other items."""
+    """Check that derivatives of smooth operators but `score` are 0 to second order, and right for other items."""
     clean, infeasible = (case.leaves() for case in _cases(subject))
     arguments = random_arguments(clean)
     for operator in operators(clean):

@@ -1,6 +1,6 @@
 """Laws of infinite values: a cross-entropy, divergence or log-probability that is infinite is a constant.
 
-Its item has no derivative, whatever the loss makes of its value, and does not spoil those of shared scores.
+The derivatives of its item are 0, whatever a loss does with the value, and those of shared scores stay right.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DIVERGENCES: dict[str, Callable[[Any, Any], Tensor]] = {
 
 @law("entropy", "cross_entropy")
 def infinite_divergence_has_zero_derivatives(subject: Subject) -> None:
-    """Check cross-entropy and divergence from another distribution that forbids structures of an item, or all."""
+    """Check cross-entropy and divergence from a distribution that forbids some or all structures of an item."""
     p = _case(subject)
     q = rival(p)
     others = [_in_one_item(q, leave_one(q))]
@@ -48,7 +48,7 @@ def infinite_divergence_has_zero_derivatives(subject: Subject) -> None:
 
 @law("log_prob", "partial_log_prob")
 def infinite_log_prob_has_zero_derivatives(subject: Subject) -> None:
-    """Check the log-probability of an event with a forbidden part, also if it is given as what is known."""
+    """Check the log-probability of an event with a forbidden part, also as an observation of all its entries."""
     case = _case(subject)
     arguments = random_arguments(case)
     used, *others = (torch.zeros_like(score, dtype=torch.bool) for score in case.scores)

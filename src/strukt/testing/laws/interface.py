@@ -14,7 +14,7 @@ from strukt.testing.subject import Subject
 
 @law()
 def shapes_are_announced(subject: Subject) -> None:
-    """Check that the result is a torch.distributions.Distribution with the right batch and event shapes."""
+    """Check that the structure is a torch.distributions.Distribution with the right batch and event shapes."""
     for shape in ((), (2, 3), (0,)):
         case = subject.case(shape)
         distribution = case.distribution()

@@ -61,7 +61,7 @@ def empty_batch_has_empty_events(subject: Subject) -> None:
 
 @law()
 def memory_layout_is_irrelevant(subject: Subject) -> None:
-    """Compare transposed, interleaved and expanded scores with contiguous ones, gradients included."""
+    """Compare the operators of transposed, interleaved and expanded scores with those of contiguous ones."""
     case = subject.case((3,))
     expanded = case.item((0,)).expand(3)
     layouts = {

@@ -40,7 +40,7 @@ def relaxed_samples_are_differentiable(subject: Subject) -> None:
 
 @law("mode", "marginals", "rsample_relaxed")
 def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
-    """Compare the value of straight-through samples with a structure, and their gradient with its relaxation's."""
+    """Compare straight-through samples with structures, and their gradients with those of relaxed samples."""
     case = subject.case().leaves()
     distribution = case.distribution()
     result = []

@@ -109,7 +109,7 @@ def distinct_samples_find_every_structure(subject: Subject) -> None:
 
 
 def _rows(case: Case, table: Table, events: Tensor) -> Tensor:
-    """Return the row of the table of each event."""
+    """Return the index of the table row that holds each event."""
     equal = (events.unsqueeze(1) == table.events).flatten(2).all(2)
     demand(equal.any(1).all(), case, "every sample is a structure")
     return equal.int().argmax(1)

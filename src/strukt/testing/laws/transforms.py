@@ -57,7 +57,7 @@ def inference_mode_covers_construction(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def functional_transforms_work(subject: Subject) -> None:
-    """Check torch.func.grad, vmap, also over no items, their composition, jacrev, jacfwd and hessian."""
+    """Check torch.func.grad, vmap (also over no items), their composition, jacrev, jacfwd and hessian."""
     case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
     lengths, scores, distribution = case.lengths, case.scores, case.distribution()
     log_partition, marginals = _member(case, "log_partition"), _member(case, "marginals")
@@ -176,7 +176,7 @@ def _without_items(case: Case) -> list[Tensor]:
 
 
 def _over_items(case: Case, of_lengths: int | None = 0) -> Callable[..., Callable[..., Tensor]]:
-    """Return ``torch.vmap`` over the items of all scores that are not shared, and over those of lengths if 0."""
+    """Return ``torch.vmap`` over the items of unshared scores, and over lengths if ``of_lengths`` is 0."""
     dimensions = case.subject.arguments.values()
     batched = [0 if score.dim() > d else None for score, d in zip(case.scores, dimensions, strict=True)]
     return partial(torch.vmap, in_dims=(of_lengths, *batched))

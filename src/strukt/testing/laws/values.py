@@ -30,7 +30,7 @@ def operators_agree_with_enumeration_in_float32(subject: Subject) -> None:
 
 @law()
 def operators_agree_with_enumeration_at_the_edge(subject: Subject) -> None:
-    """Compare all operators on forbidden parts, a single structure, ties, equal scores, and scores of 1e4."""
+    """Compare all operators on forbidden parts, a single structure, ties, equal scores, and very large scores."""
     for pattern in PATTERNS:
         case = subject.case((4,), lengths=[subject.size, subject.size - 1, 2, 1])
         _compare_all(pattern(case), pattern.__name__)

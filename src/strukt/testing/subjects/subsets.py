@@ -14,7 +14,7 @@ from strukt.testing.subject import Subject
 from strukt.testing.subjects.scores import normal
 
 LOW = 2
-"""The smallest size of the subsets, if an item is that long."""
+"""The smallest size of the subsets, if a row of the batch is that long."""
 
 
 def _make(
@@ -25,7 +25,7 @@ def _make(
     lengths: Tensor | None = None,
     validate_args: bool | None = None,
 ) -> KSubset:
-    """Build the distribution; items shorter than the smallest size must take all their items."""
+    """Build the distribution; in a row of the batch shorter than `LOW`, all items must be taken."""
     k = (_smallest(lengths), high)
     return KSubset(scores, k, lengths, omitted, validate_args=validate_args)
 
@@ -47,7 +47,7 @@ def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tu
 
 
 def _both(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    """Return scores of items and of omission, which all items of the batch share."""
+    """Return scores of items, and scores of omission that the whole batch shares."""
     return normal(generator, *batch, size), normal(generator, size)
 
 

@@ -38,7 +38,7 @@ def foldings(n: int) -> Program:
 
 
 PROGRAMS = {10: foldings(4)}
-"""The programs by number of weights, built with the scores, outside ``torch.compile``, which cannot trace it."""
+"""The programs by number of weights, built with the scores: ``torch.compile`` cannot trace their construction."""
 
 
 def _make(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> TableStructure:
