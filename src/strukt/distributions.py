@@ -1,4 +1,4 @@
-"""The public structures, named as in ``torch.distributions``: one line for each folder of `strukt.structures`."""
+"""All public structures in one module, like ``torch.distributions``; also the transitions and emissions of HMMs."""
 
 from strukt.structures.binary_crf.distribution import BinaryCRF as BinaryCRF
 from strukt.structures.bit_span_tree.distribution import BitSpanTree as BitSpanTree

@@ -17,7 +17,7 @@ from strukt.errors import DataError
 def write_tensor_file(
     path: str | os.PathLike[str], tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write a temporary file in the same folder, then rename it. A file that it replaces passes on its mode.
+    """Write a temporary file in the same folder, then rename it. An existing file keeps its mode.
 
     Args:
         path: The file.
@@ -33,8 +33,8 @@ def write_tensor_file(
         part.unlink(missing_ok=True)
         part.touch()
         mode = stat.S_IMODE((path if path.exists() else part).stat().st_mode)
-        save_file(dict(tensors), part, dict(metadata or {}) or None)  # without any content, it would write no JSON
-        part.chmod(mode)  # the library makes files that only their owner may read
+        save_file(dict(tensors), part, dict(metadata or {}) or None)  # with {}, an empty file would be invalid
+        part.chmod(mode)  # safetensors makes files that only their owner may read
         _flush_to_disk(part)
         os.replace(part, path)
     except (OSError, SafetensorError) as error:

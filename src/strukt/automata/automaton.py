@@ -209,7 +209,7 @@ def as_tokens(tokens: Any, words: int) -> list[int]:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If it is no such sequence, or a token is not in 0 to v - 1.
+        ValueError: If ``tokens`` does not hold whole numbers, or a token is not in 0 to v - 1.
 
     Examples:
         >>> as_tokens(torch.tensor([2, 0]), words=4)

@@ -1,4 +1,4 @@
-"""Fenchel-Young losses of mappings and structures; contrastive hashing of binary codes; CTC and RNN-T for speech.
+"""Fenchel-Young losses of mappings and structures; contrastive hashing; CTC and RNN-T for speech.
 
 Examples:
     >>> import torch

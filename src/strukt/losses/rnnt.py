@@ -45,8 +45,11 @@ def rnnt_loss(
         reduction: ``"none"`` for the losses ``(B,)`` of all items, or their ``"sum"`` or ``"mean"``.
         fused_log_softmax: Whether to apply ``log_softmax`` to the logits; False if they are log-probabilities
             already.
-        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default. The softmax
-            waits for the lengths without these checks, too.
+        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default. Even
+            without these checks, the softmax waits for the lengths.
+
+    Returns:
+        A number; with ``reduction="none"``, ``(B,)``.
 
     Raises:
         ValueError: If shapes, types or values do not fit, or the reduction is unknown.

@@ -40,8 +40,8 @@ def fenchel_young_loss(
             only be too low, as the maximum is over the structures seen so far.
 
     Returns:
-        ``batch``, 0 or more, except for the entropy with target marginals; infinite if the target is forbidden.
-        Differentiable as often as the regularised marginals.
+        ``batch``, 0 or more; infinite if the target is forbidden. Differentiable as often as the regularised
+        marginals.
 
     Raises:
         ValueError: If the target or the cost does not fit, a cost within the lengths is NaN or +inf, or the

@@ -20,7 +20,7 @@ def require_kind(target: Tensor) -> None:
         )
     if torch.is_grad_enabled() and target.requires_grad:
         raise ValueError(
-            "target requires a gradient, but the loss has one in the scores alone; give target.detach()"
+            "target requires a gradient, but the loss is not differentiable in it; give target.detach()"
         )
 
 
@@ -48,7 +48,7 @@ def classes_of(
     classes = target.reshape(-1).long()
     counts = classes != ignore_index
     known = torch.where(counts, classes, 0)
-    if check_values or known.is_cpu:  # where compiled kernels take them for places in memory
+    if check_values or known.is_cpu:  # where compiled kernels use them as indices, unchecked
         guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
     return known, counts
 

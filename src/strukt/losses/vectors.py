@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
         ignore_index: Examples with this target class are ignored; -100 by default.
         label_smoothing: The share of the target that is spread evenly over all scores; 0 by default.
         validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default, as in
-            PyTorch. Numbers, and classes on the CPU, are always checked.
+            PyTorch. Parameters that are plain numbers, and classes on the CPU, are always checked.
     """
 
     dim: int
@@ -43,6 +43,9 @@ class Options(TypedDict, total=False):
 def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **options: Unpack[Options]) -> Tensor:
     """Return the Fenchel-Young loss of `strukt.mappings.entmax`; cross-entropy at alpha = 1.
 
+    For alpha above 1, the loss is exactly 0 if the score of the target class exceeds all others by at least
+    1 / (alpha - 1).
+
     Args:
         x: Scores, of any shape.
         target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``; must not
@@ -53,8 +56,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Returns:
         A number; with ``reduction="none"``, a loss for each example. The gradient of a loss with respect to its
-        scores is the prediction minus the target. For alpha above 1, the loss is exactly 0 if the score of the
-        target class exceeds all others by at least 1 / (alpha - 1).
+        scores is the prediction minus the target.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -98,9 +100,10 @@ def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tens
 def normmax_loss(
     x: Tensor, target: Tensor, alpha: float | Tensor = 2.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the Fenchel-Young loss of `strukt.mappings.normmax`.
+    """Return the Fenchel-Young loss of `strukt.mappings.normmax`, whose alpha it takes.
 
-    Arguments, result and errors are those of `entmax_loss`.
+    All other arguments, the result and the errors are those of `entmax_loss`. The loss is exactly 0 if the score
+    of the target class exceeds all others by at least 1.
 
     Examples:
         >>> import torch
@@ -115,10 +118,10 @@ def normmax_loss(
 def fusedmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the Fenchel-Young loss of `strukt.mappings.fusedmax`.
+    """Return the Fenchel-Young loss of `strukt.mappings.fusedmax`, whose weight it takes.
 
-    Arguments, result and errors are those of `entmax_loss`. A masked score is ignored together with its
-    differences from its neighbours.
+    All other arguments, the result and the errors are those of `entmax_loss`. A masked score is ignored together
+    with its differences from its neighbours.
 
     Examples:
         >>> import torch
@@ -138,9 +141,9 @@ def fusedmax_loss(
 def oscarmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the Fenchel-Young loss of `strukt.mappings.oscarmax`.
+    """Return the Fenchel-Young loss of `strukt.mappings.oscarmax`, whose weight it takes.
 
-    Arguments, result and errors are those of `entmax_loss`.
+    All other arguments, the result and the errors are those of `entmax_loss`.
 
     Examples:
         >>> import torch

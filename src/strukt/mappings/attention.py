@@ -40,8 +40,8 @@ def scaled_dot_product_attention(
         ``(..., heads, l, v)``; zeros for a query that may attend to nothing.
 
     Raises:
-        ValueError: If ``attn_mask`` is not None and ``is_causal`` is True, if it holds integers, or if
-            ``dropout_p`` is not a probability.
+        ValueError: If ``attn_mask`` holds integers or is set together with ``is_causal``, or if ``dropout_p`` is
+            not a probability.
 
     Complexity:
         Time O(l s (e + v)) for each head, plus that of the mapping; memory O(l s).

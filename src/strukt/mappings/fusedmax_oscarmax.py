@@ -15,7 +15,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_j |p_j - p_{j-1}|
 
     Args:
-        x: Scores, of any shape; half types are computed in float32.
+        x: Scores, of any shape; half precision is computed in float32.
         weight: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
             Differentiable.
         dim: The axis of the probabilities.

@@ -10,20 +10,20 @@ from strukt.mappings.rows import of_rows, on_rows
 
 
 def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return the nearest point with entries from 0 to 1 that sum to k: a relaxed subset of exactly k items.
+    """Return the point nearest to the scores, with entries from 0 to 1 that sum to k: a relaxed subset of k items.
 
     Args:
-        x: Scores, of any shape; half types are computed in float32.
+        x: Scores, of any shape; half precision is computed in float32.
         k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
         dim: The axis of the items.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf, so that their entries are
             0.
 
     Returns:
-        Entries in the shape and type of ``x``, differentiable any number of times; all 1 if at most k items have
-        scores above -inf, and NaN in a row with NaN.
+        Entries in the shape and type of ``x``, differentiable any number of times. If at most k scores are above
+        -inf, their entries are 1. NaN in a row with NaN or +inf.
 
-    Complexity: O(d) for each row in general.
+    Complexity: Typically O(d) for each row.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -38,9 +38,10 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
 
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Return the nearest point with entries from 0 to 1 that sum to at most k: a relaxed subset of up to k items.
+    """Return the point nearest to the scores, with entries from 0 to 1 that sum to at most k: a relaxed subset.
 
-    Arguments, result and errors are those of `ksubset`.
+    Arguments and errors are those of `ksubset`. If the scores, clipped to [0, 1], sum to at most k, they are the
+    result; otherwise it is that of `ksubset`. Differentiable any number of times; NaN in a row with NaN.
 
     Examples:
         >>> import torch

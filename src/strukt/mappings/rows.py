@@ -20,7 +20,7 @@ WEIGHTS = (0.0, "0 or more, and finite", torch.inf)
 def on_rows(
     x: Tensor, dim: int, mask: Tensor | None, compute: Callable[..., Tensor], *parameters: Tensor
 ) -> Tensor:
-    """Apply ``compute(rows, *parameters)`` along an axis, computing half types in float32.
+    """Apply ``compute(rows, *parameters)`` along an axis, computing half precision in float32.
 
     Args:
         x: Scores, of any shape.
@@ -38,7 +38,7 @@ def on_rows(
 
 
 def to_rows(x: Tensor, dim: int, mask: Tensor | None) -> Tensor:
-    """Return the scores along an axis as rows ``(rows, d)``, -inf where masked, with half types as float32.
+    """Return the scores along an axis as rows ``(rows, d)``, -inf where masked, half precision as float32.
 
     Raises:
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.

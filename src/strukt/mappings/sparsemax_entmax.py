@@ -24,7 +24,7 @@ def entmax(
     from the largest score: the tails are heavier than those of softmax, which decay exponentially.
 
     Args:
-        x: Scores, of any shape; half types are computed in float32.
+        x: Scores, of any shape; half precision is computed in float32.
         alpha: Above 0; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
             ``(heads, 1, 1)``. Differentiable.
         dim: The axis of the probabilities.
@@ -36,7 +36,7 @@ def entmax(
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
         times, with the support held fixed.
 
-    Complexity: O(d) for each row in general.
+    Complexity: Typically O(d) for each row.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -76,7 +76,7 @@ def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support:
 
 
 def entmax15(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
-    """Return `entmax` with alpha = 1.5, half way from softmax to sparsemax.
+    """Return `entmax` with alpha = 1.5, halfway between softmax and sparsemax.
 
     Arguments, result and errors are those of `entmax`.
 
@@ -108,7 +108,8 @@ def normmax(
         max_support: As for `entmax`.
 
     Returns:
-        Probabilities in the shape and type of ``x``, differentiable any number of times.
+        Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
+        times.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
