@@ -1,4 +1,4 @@
-"""All public structures in one module, like ``torch.distributions``; also the transitions and emissions of HMMs."""
+"""All public structures in one module, like ``torch.distributions``; also transitions and emissions of HMMs."""
 
 from strukt.structures.binary_crf.distribution import BinaryCRF as BinaryCRF
 from strukt.structures.bit_span_tree.distribution import BitSpanTree as BitSpanTree

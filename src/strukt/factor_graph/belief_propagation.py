@@ -28,8 +28,9 @@ class BeliefPropagation:
 
     Attributes:
         marginals: The estimated probability that each variable is 1, in the shape of the variables;
-            differentiable. 0 if no assignment is permitted.
-        log_partition: ``batch``, the Bethe estimate; differentiable. -inf if no assignment is permitted.
+            differentiable. 0 in an item whose messages rule out every assignment.
+        log_partition: ``batch``, the Bethe estimate; differentiable. -inf in such an item. In a graph with
+            cycles, messages do not always reveal that no assignment is permitted.
         status: ``batch``, Boolean: True where the messages converged.
         residual: ``batch``, the largest relative change of a log-weight in the last round, before damping.
         iterations: ``batch``, the number of rounds.
@@ -46,7 +47,7 @@ class BeliefPropagation:
 def belief_propagation(
     problem: Problem, arrays: Arrays, iterations: int, damping: float, tol: float
 ) -> BeliefPropagation:
-    """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
+    """Run loopy belief propagation with all messages updated in parallel; gradients pass through all rounds.
 
     Args:
         problem: The graph, with scores.

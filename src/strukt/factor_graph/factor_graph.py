@@ -246,8 +246,8 @@ class FactorGraph(FactorGraphPeerNames):
             setting_of(self.arrays, name, setting)
             for name, setting in (("step_size", step_size), ("damping", damping), ("weights", weights))
         )
-        course = Settings(iterations, tol, step, damped, weight, regularizer, gradients)
-        return mean_field(self._problem(scores), self.arrays, course, schedule)
+        settings = Settings(iterations, tol, step, damped, weight, regularizer, gradients)
+        return mean_field(self._problem(scores), self.arrays, settings, schedule)
 
     def belief_propagation(
         self, scores: Scores, *, iterations: int = 200, damping: float = 0.5, tol: float = 1e-6

@@ -25,14 +25,14 @@ Ordering = str | Sequence[VariablesLike]
 
 @full_precision
 def mean_field(
-    problem: Problem, arrays: Arrays, course: Settings, ordering: Ordering
+    problem: Problem, arrays: Arrays, settings: Settings, ordering: Ordering
 ) -> MeanField[Tensor | tuple[Tensor, ...]]:
     """Run mean field.
 
     Args:
         problem: The graph, with scores.
         arrays: The shapes of the arrays of its variables.
-        course: The settings of the iterations.
+        settings: The settings of the iterations.
         ordering: The order of updates; see `Ordering`.
 
     Raises:
@@ -40,13 +40,13 @@ def mean_field(
     """
     model = _Model(problem)
     blocks = blocks_of(problem.layout.variables, problem.factors)
-    _require_even(blocks, course)
+    _require_even(blocks, settings)
     steps = _steps(blocks, problem.factors, ordering)
     device = problem.scores.device
     schedule = [
         [Blocks(torch.from_numpy(index).to(device), grouped) for index, grouped in step] for step in steps
     ]
-    result = inference.mean_field(model, schedule, course)
+    result = inference.mean_field(model, schedule, settings)
     shape = problem.batch_shape
     return MeanField(
         arrays.shaped(result.marginals.reshape(*shape, result.marginals.shape[1]).to(problem.type)),
@@ -114,10 +114,10 @@ def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
     return torch.cat([part.reshape(-1) for part in parts])
 
 
-def _require_even(blocks: Sequence[Block], course: Settings) -> None:
+def _require_even(blocks: Sequence[Block], settings: Settings) -> None:
     """Raise ValueError if the variables of a group differ in a setting."""
     for name in ("weight", "step_size", "damping"):
-        setting = getattr(course, name)
+        setting = getattr(settings, name)
         if not isinstance(setting, Tensor):
             continue
         for members, _ in blocks:

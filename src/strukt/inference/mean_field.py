@@ -1,4 +1,4 @@
-"""Mean field: the nearest product distribution of independent variables or groups of variables.
+"""Mean field: approximation of a distribution by independent variables or groups of variables.
 
 In a group, exactly one variable is 1. For a product q of blocks (variables or groups), the free energy
 ``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
@@ -124,33 +124,33 @@ class Model(Protocol):
         """The score of each variable if it is 1, whatever the other variables are: ``(batch, V)``."""
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
-        """Return the derivatives of `expected` with respect to probabilities: ``(batch, k, m)``.
+        """Return the derivatives of `expected` with respect to probabilities.
 
         Args:
             point: ``(batch, V)``, the probabilities.
-            variables: Tensors ``(k, m)`` of variables; the result has the derivatives for each tensor.
+            variables: Tensors ``(k, m)`` of variables; the result has derivatives ``(batch, k, m)`` for each.
         """
 
     def expected(self, point: Tensor) -> Tensor:
-        """Return the mean of all scores except `scores`, ``(batch,)``; linear in each block's probabilities."""
+        """Return the expected sum of all other scores, ``(batch,)``; linear in each block's probabilities."""
 
 
-def mean_field(model: Model, schedule: Schedule, course: Settings) -> MeanField[Tensor]:
+def mean_field(model: Model, schedule: Schedule, settings: Settings) -> MeanField[Tensor]:
     """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge.
 
     Returns:
         The result with one batch axis and one axis of variables: ``marginals (batch, V)``.
     """
-    solver = _Solver(model, schedule, course)
-    with torch.set_grad_enabled(torch.is_grad_enabled() and course.gradients == "unrolled"):
+    solver = _Solver(model, schedule, settings)
+    with torch.set_grad_enabled(torch.is_grad_enabled() and settings.gradients == "unrolled"):
         result = solver.run()
-    if course.tol is not None and not bool(result.status.all()):
+    if settings.tol is not None and not bool(result.status.all()):
         warnings.warn(
-            f"mean_field stopped after {course.iterations} sweeps with probabilities that still change by "
+            f"mean_field stopped after {settings.iterations} sweeps with probabilities that still change by "
             f"{result.residual.max().item():.2g}",
             stacklevel=4,
         )
-    if course.gradients == "unrolled":
+    if settings.gradients == "unrolled":
         return result
     point = solver.implicit(result.marginals)
     energy, free = solver.energies(point)
@@ -170,24 +170,24 @@ class _State(NamedTuple):
 
 
 class _Solver:
-    def __init__(self, model: Model, schedule: Schedule, course: Settings) -> None:
-        self._model, self._schedule, self._course = model, schedule, course
-        self._regularizer = REGULARIZERS[course.regularizer]
+    def __init__(self, model: Model, schedule: Schedule, settings: Settings) -> None:
+        self._model, self._schedule, self._settings = model, schedule, settings
+        self._regularizer = REGULARIZERS[settings.regularizer]
         self._weight, self._step_size, self._damping = (
             torch.as_tensor(setting).to(model.scores).expand(model.scores.shape[1])
-            for setting in (course.weight, course.step_size, course.damping)
+            for setting in (settings.weight, settings.step_size, settings.damping)
         )
         self._damps, self._steps = bool(self._damping.any()), bool((self._step_size < 1).any())
 
     def run(self) -> MeanField[Tensor]:
-        course, scores = self._course, self._model.scores
+        settings, scores = self._settings, self._model.scores
         state = _State(self._independent(), scores)
         batch = len(scores)
         residual = scores.new_zeros(batch)
         sweeps = torch.zeros(batch, dtype=torch.int64, device=scores.device)
         active = torch.ones(batch, dtype=torch.bool, device=scores.device)
         energies = []
-        for _ in range(course.iterations):
+        for _ in range(settings.iterations):
             moved = self._sweep(state, self._damps)
             change = (moved.point - state.point).detach().abs()
             change = change.amax(-1) if change.numel() else residual
@@ -196,22 +196,22 @@ class _Solver:
             state = _State(*(torch.where(kept, new, old) for new, old in zip(moved, state, strict=True)))
             energies.append(self.energies(state.point))
             sweeps = sweeps + active
-            if course.tol is not None:
-                active = active & ~(residual <= course.tol)
+            if settings.tol is not None:
+                active = active & ~(residual <= settings.tol)
                 if not bool(active.any()):
                     break
         energy, free = (torch.stack(trace, -1) for trace in zip(*energies, strict=True))
-        status = ~active if course.tol is not None else residual == 0
+        status = ~active if settings.tol is not None else residual == 0
         return MeanField(state.point, energy, free, status, residual, sweeps)
 
-    def implicit(self, rest: Tensor) -> Tensor:
+    def implicit(self, point: Tensor) -> Tensor:
         """Return the fixed point p = f(p) with its derivative dp = (1 - df/dp)^-1 df (Bai et al. 2019)."""
-        result = self._sweep(_State(rest, rest), False).point
+        result = self._sweep(_State(point, point), False).point
         if not result.requires_grad:
             return result
-        leaf = rest.detach().requires_grad_()
+        leaf = point.detach().requires_grad_()
         again = self._sweep(_State(leaf, leaf), False).point
-        exact = 10 * torch.finfo(rest.dtype).eps
+        exact = 10 * torch.finfo(point.dtype).eps
 
         def pulled(grad: Tensor) -> Tensor:
             total, change = grad, grad.new_tensor(torch.inf)

@@ -28,7 +28,7 @@ def at_temperature(scores: Iterable[Tensor], temperature: float) -> tuple[Tensor
     """Return the scores of a structure divided by a temperature; as it goes to 0, marginals become the mode.
 
     Raises:
-        ValueError: If the temperature is not above 0, or infinite.
+        ValueError: If the temperature is not positive and finite.
     """
     several = isinstance(temperature, Tensor) and temperature.numel() != 1
     if several or not 0 < temperature < torch.inf:

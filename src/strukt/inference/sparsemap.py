@@ -42,7 +42,7 @@ Best = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class SparseMAP(Shown):
-    """The sparse marginals of SparseMAP, and the mixture of structures that they are; drawn in notebooks.
+    """The sparse marginals of SparseMAP, and the structures of which they are a mixture; drawn in notebooks.
 
     Attributes:
         marginals: The marginals, in the shape of the main scores; differentiable.
@@ -70,7 +70,7 @@ def active_set(
 ) -> tuple[Result, list[Tensor]]:  # fmt: skip
     """Run the active sets of all items of a batch side by side, with one call of the oracle in each round.
 
-    On CPUs, active sets are compiled kernels; on a GPU they are dense tensors, which stay there.
+    On CPUs, compiled kernels update the active sets; on a GPU they are dense tensors, which stay there.
 
     Args:
         main: Scores ``(batch, *parts)`` in double precision.

@@ -38,7 +38,7 @@ def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
         step: The length of the step, above 0 (lambda in Niepert et al. 2021, equation 8).
 
     Raises:
-        ValueError: If the step is not positive, or infinite.
+        ValueError: If the step is not positive and finite.
     """
     return _towards(scores, best_parts, lambda scores, _, move: best_parts(scores - move), step)
 
@@ -55,7 +55,7 @@ def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Te
         step: The length of the step, above 0.
 
     Raises:
-        ValueError: If the step is not positive, or infinite.
+        ValueError: If the step is not positive and finite.
     """
     return _towards(scores, best_parts, lambda _, parts, move: project(parts - move), step)
 

@@ -65,7 +65,7 @@ def sample_without_replacement(
     distinguishing: Callable[[Tensor], Tensor],
     device: torch.device,
 ) -> Tensor:
-    """Draw k distinct events; return them in order, ``(batch, k, *event)``, padded with -1 if there are fewer.
+    """Draw k distinct events; return them in the order drawn, ``(batch, k, *event)``, padded with -1.
 
     Args:
         k: The number of events.

@@ -98,6 +98,7 @@ def solve(
 
     Raises:
         ValueError: If a shape, type or value does not fit.
+        InfeasibleError: If a factor of kind ORACLE permits no assignment.
 
     Examples:
         >>> import numpy as np
@@ -210,7 +211,7 @@ class _Job:
 
 
 def _remaining_gain(graph: Graph, state: State, scores: Floats) -> Floats:
-    """Return the maximum ``(batch,)`` of the objective over marginals in [0, 1], the multipliers subtracted.
+    """Return the maximum ``(batch,)`` over marginals in [0, 1] of the objective with scores minus multipliers.
 
     The sum of this maximum and the largest gains of the factors bounds the objective for any multipliers (weak
     duality).

@@ -85,7 +85,7 @@ def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
 
 
 def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
-    """Return the faces of one item, those of its oracles filled in and those of all other factors empty."""
+    """Return the faces of one item: those of its oracles, with empty faces for all other factors."""
     m, count = len(graph.copies), graph.kinds.shape[0]
     tilts, rows = np.zeros(m), []
     starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)

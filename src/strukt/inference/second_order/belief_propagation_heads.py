@@ -1,7 +1,7 @@
 """Loopy belief propagation for second-order dependency scores, with one variable for the head of each word.
 
 The variables are the heads of words. Each pair of words {m, k} is a factor. It scores the pair if both have the
-same head (siblings), or if one is the head of the other (grandparents). Only 3 n of the (n + 1)^2 values of a pair
+same head (siblings), or if one is the head of the other (grandparents). Only 3 (n - 1) of the n^2 values of a pair
 have a score, so the message from word k to word m, for all heads h of m, takes O(n) time:
 
     h a third word or the root:   sum over g other than h and m of c(g)
@@ -57,7 +57,7 @@ def belief_propagation(
     iterations: int = 3,
     damping: float = 0.0,
 ) -> SecondOrderBeliefs:
-    """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
+    """Run loopy belief propagation with all messages updated in parallel; gradients pass through all rounds.
 
     Args:
         arcs: ``batch + (n, n + 1)``, scores of the heads of each word, as for `mean_field`.

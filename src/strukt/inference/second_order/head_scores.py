@@ -4,7 +4,7 @@
                  + sum over pairs {m, k} with one head h     of siblings[m, k, h]
                  + sum over m whose head is word k + 1       of grandparents[m, k, heads[k]]
 
-Each word selects its head independently, so that cycles have positive probability. With trees alone, even the best
+Any combination of heads is allowed, so that cycles have positive probability. With trees alone, even the best
 one would be NP-hard to find (McDonald and Satta 2007). A tree is decoded from the marginals instead.
 """
 

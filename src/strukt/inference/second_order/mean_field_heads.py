@@ -52,7 +52,7 @@ def mean_field(
     iterations: int = 3,
     together: int | None = None,
 ) -> SecondOrderMeanField:
-    """Run mean field from the distributions of the arc scores alone; derivatives are unrolled.
+    """Run mean field from the distributions of the arc scores alone; gradients pass through all iterations.
 
     Args:
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` is the score of head h for word m + 1, and h = 0 is the root.

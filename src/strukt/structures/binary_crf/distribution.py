@@ -116,11 +116,11 @@ class BinaryCRF(AbsenceStructure):
         Raises:
             ValueError: If an option is out of range.
         """
-        course = Settings(iterations, tol, step_size, damping, weight, regularizer, gradients)
+        settings = Settings(iterations, tol, step_size, damping, weight, regularizer, gradients)
         unary, pairwise, constant = self._unconditioned()
         batch, n = self.batch_shape, unary.shape[-1]
         pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))
-        result = mean_field(pairs, _steps(n, schedule, unary.device), course)
+        result = mean_field(pairs, _steps(n, schedule, unary.device), settings)
         marginals = self._filled(result.marginals.reshape(*batch, n))
         energy, free = (
             trace.reshape(*batch, trace.shape[-1]) - constant.unsqueeze(-1)
