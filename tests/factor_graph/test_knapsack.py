@@ -7,7 +7,7 @@ from tests.factor_graph.graphs import draw, every
 
 from strukt import FactorGraph
 from strukt.factor_graph import factors
-from strukt.factor_graph.knapsack import fill
+from strukt.factor_graph.knapsack import solve_knapsack
 
 BUDGETS = [0.0, 1.0, 2.5, 100.0]
 
@@ -20,15 +20,15 @@ def test_the_best_selection(budget, whole):
     for _ in range(20):
         scores, costs = generator.normal(size=7), generator.uniform(0, 3, 7)
         costs = costs.round() if whole else costs
-        found = fill(scores, costs, budget)
+        found = solve_knapsack(scores, costs, budget)
         assert found @ costs <= budget
         affordable = selections[selections @ costs <= budget]
         assert found @ scores == pytest.approx((affordable @ scores).max())
 
 
 def test_nothing_to_take():
-    assert not fill(np.array([-1.0, 0.0]), np.zeros(2), 1.0).any()
-    assert fill(np.zeros(0), np.zeros(0), 1.0).shape == (0,)
+    assert not solve_knapsack(np.array([-1.0, 0.0]), np.zeros(2), 1.0).any()
+    assert solve_knapsack(np.zeros(0), np.zeros(0), 1.0).shape == (0,)
 
 
 def test_many_items_with_whole_costs():
@@ -37,7 +37,7 @@ def test_many_items_with_whole_costs():
     best = np.zeros(201)
     for score, cost in zip(scores, costs.astype(int), strict=True):
         best[cost:] = np.maximum(best[cost:], best[:-cost] + score)
-    assert fill(scores, costs, 200.0) @ scores == pytest.approx(best.max())
+    assert solve_knapsack(scores, costs, 200.0) @ scores == pytest.approx(best.max())
 
 
 @pytest.mark.parametrize("knapsack", [factors.Knapsack, factors.RelaxedKnapsack])

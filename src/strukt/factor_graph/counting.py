@@ -59,7 +59,7 @@ def whole(costs: Iterable[float]) -> list[int]:
     """Return the costs as integers.
 
     Raises:
-        NotImplementedError: If they are not whole numbers.
+        NotImplementedError: If they are not whole numbers of 0 or more.
     """
     values = [float(cost) for cost in costs]
     if any(cost != round(cost) or cost < 0 for cost in values):

@@ -28,7 +28,7 @@ class Dense(AnyFactor, Soft):
         table: ``batch + (2,) * k``, indexed by the values of the variables; for groups of m1, m2, ... variables
             ``batch + (m1, m2, ...)``, indexed by the position of the 1 in each group.
 
-    All operators take time and memory proportional to the table and the number of variables.
+    All operators take time and memory O(t k) for t entries of the table and k variables in all.
 
     Raises:
         ValueError: If shapes or types do not fit.

@@ -147,12 +147,13 @@ class FactorGraph(FactorGraphPeerNames):
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             max_iterations: Maximum number of rounds of ADMM; `status` is True for items that have converged. By
                 default 10,000, with a warning if items have not converged. In one round, a factor calls its oracle
-                at most ``5 * max_iterations`` times.
+                at most ``5 * max_iterations`` times, and at most 2,000 times.
             tol: The error allowed in the marginals.
             start: An earlier result for the same graph and batch, as a warm start.
 
         Raises:
             ValueError: If scores or options do not fit.
+            InfeasibleError: If a `Factor`, `Dense` or `Structure` permits no assignment.
 
         Examples:
             >>> import torch
@@ -195,7 +196,7 @@ class FactorGraph(FactorGraphPeerNames):
 
         Raises:
             ValueError: If scores or options do not fit, or no permitted assignment is found within ``max_nodes``.
-            InfeasibleError: If ``exact`` and some item has no permitted assignment.
+            InfeasibleError: As in `lp_sparsemap`; if ``exact``, whenever some item has no permitted assignment.
 
         Warns:
             UserWarning: If items have not converged and ``max_iterations`` is None, or ``max_nodes`` is reached.
@@ -226,10 +227,10 @@ class FactorGraph(FactorGraphPeerNames):
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Maximum number of sweeps over all variables.
-            tol: Stop when no probability changes by more than this in a sweep; None for all sweeps.
-            schedule: ``"sequential"`` updates one variable or group of alternatives after another; at once only
-                those that share no term of a factor. ``"parallel"`` updates all at once. A list of arrays of
-                variables updates one array after another.
+            tol: Stop when no probability changes by more than this in a sweep, else warn; None for all sweeps.
+            schedule: ``"sequential"`` updates one variable or group of alternatives (of which exactly one is 1)
+                after another; at once only those that share no term of a factor. ``"parallel"`` updates all at
+                once. A list of arrays of variables updates one array after another.
             step_size: The weight of the new probability, above 0 and up to 1; the old one has the remaining
                 weight.
             damping: The weight of the old message to a variable, 0 or more and below 1.
@@ -258,7 +259,7 @@ class FactorGraph(FactorGraphPeerNames):
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Maximum number of rounds of messages.
             damping: The weight of the old message in the new one, 0 or more and below 1.
-            tol: Stop when no message changes by more than this in a round.
+            tol: Stop when no message changes by more than this, relative to its size, in a round; else warn.
 
         Raises:
             ValueError: If scores or options do not fit.

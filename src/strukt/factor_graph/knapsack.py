@@ -111,7 +111,7 @@ class KnapsackOracle(Oracle):
         rows = numpy_of(scores)
         chosen = rows > 0
         for row in np.flatnonzero(chosen @ self._costs > self._budget + self._slack):
-            chosen[row] = fill(rows[row], self._costs, self._budget + self._slack)
+            chosen[row] = solve_knapsack(rows[row], self._costs, self._budget + self._slack)
         return torch.from_numpy(chosen).to(scores)
 
     def local_scores(self, vertices: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ class KnapsackOracle(Oracle):
         return "Knapsack"
 
 
-def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
+def solve_knapsack(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
     """Solve the knapsack problem: select items of the largest total score and a total cost within the budget.
 
     Args:
@@ -139,7 +139,7 @@ def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
         ``(n,)``, True for the selected items.
 
     Examples:
-        >>> fill(np.array([3.0, 4.0, 5.0, -1.0]), np.array([2.0, 2.0, 3.0, 0.0]), 4.0)
+        >>> solve_knapsack(np.array([3.0, 4.0, 5.0, -1.0]), np.array([2.0, 2.0, 3.0, 0.0]), 4.0)
         array([ True,  True, False, False])
     """
     items = np.flatnonzero((scores > 0) & (costs <= budget))

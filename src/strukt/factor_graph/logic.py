@@ -55,6 +55,9 @@ class Band(AnyFactor):
 class Xor(Band, Soft):
     """Exactly one variable is 1.
 
+    Args:
+        variables: Variables of any shape.
+
     Examples:
         >>> from strukt import FactorGraph
         >>> graph = FactorGraph()
@@ -88,6 +91,9 @@ class Xor(Band, Soft):
 class Or(Band):
     """At least one variable is 1.
 
+    Args:
+        variables: Variables of any shape.
+
     Examples:
         >>> from strukt import FactorGraph
         >>> graph = FactorGraph()
@@ -105,6 +111,9 @@ class Or(Band):
 
 class AtMostOne(Band):
     """At most one variable is 1.
+
+    Args:
+        variables: Variables of any shape.
 
     Examples:
         >>> from strukt import FactorGraph

@@ -25,7 +25,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     Args:
         scores: The score tensors, the main scores first. Batch axes come before part axes.
         lengths: ``batch``, or None if every item is as long as the scores.
-        options: The structure's Boolean options, in the order of its constructor.
+        options: The structure's options, Booleans or integers, in the order of its constructor.
         validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
         constants: Integer tensors that, with the lengths, determine the set of structures. Batch axes come first.
 

@@ -44,10 +44,15 @@ class StructuredDistribution(ExactInference):
         return self._with_scores(expected, *(forbidden_only(score) for score in others)).mode
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """Return the log-probability of agreeing with ``event`` where ``known`` (``batch + event_shape``) holds.
+        """Return the log-probability, ``batch``, that a structure agrees with ``event`` where ``known`` is True.
+
+        Args:
+            event: The known entries, at least; broadcasts to ``batch + event_shape``.
+            known: ``batch + event_shape``, Boolean.
 
         Raises:
-            ValueError: If a shape is wrong, or a known entry no valid value, such as the -100 of unknown tags.
+            ValueError: If a shape is wrong, or a known entry has an invalid value, such as the -100 of unknown
+            tags.
 
         Warns:
             UserWarning: If no structure agrees with the known entries of an item that requires a gradient.
@@ -57,7 +62,7 @@ class StructuredDistribution(ExactInference):
         arguments.mask("known", known, self.batch_shape + self.event_shape)
         if self._validate_args:
             named = ~known | self._is_named(event)
-            expected = "what a structure can have there, or known to be False there"
+            expected = "a value that structures can have there, or known to be False there"
             batch_axes = named.dim() - len(self.event_shape)
             guards.require_values(event.expand(named.shape), named, "event", expected, batch_axes)
         log_prob = log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
@@ -111,7 +116,7 @@ class StructuredDistribution(ExactInference):
             ``sample_shape +`` the shape of the main scores.
 
         Raises:
-            ValueError: If the temperature is not above 0, or infinite.
+            ValueError: If the temperature is not positive and finite.
         """
         perturbed = self._perturbed(sample_shape)
         scaled = perturb_and_map.at_temperature(perturbed.scores, temperature)
@@ -126,7 +131,7 @@ class StructuredDistribution(ExactInference):
         It needs only the mode, so it works without a log-partition.
 
         Args:
-            step: The size of the step of the scores against the incoming gradient that finds the target structure.
+            step: The size of the step: the target structure is the mode of the scores minus step times gradient.
             sample_shape: The leading axes of the result.
 
         Returns:
@@ -134,18 +139,20 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the step is not above 0, or infinite.
+            ValueError: If the step is not positive and finite.
         """
         return self._perturbed(sample_shape).mode_parts("perceptron", step)
 
     def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
         """Return the parts of the mode, with a surrogate for their true gradient, which is 0.
 
-        | gradient | of the scores, if the parts have gradient g |
+        | gradient | with respect to the scores, if that with respect to the parts is g |
         |---|---|
         | ``"straight-through"`` | g |
-        | ``"spigot"`` | (parts - the marginals nearest to parts - step g) / step (Peng et al. 2018, equation 4) |
-        | ``"perceptron"`` | (parts - those of the mode for scores - step g) / step |
+        | ``"spigot"`` | (parts - m) / step; m: the marginals nearest to (parts - step g) |
+        | ``"perceptron"`` | (parts - q) / step; q: the parts of the mode for (scores - step g) |
+
+        The last two are SPIGOT (Peng et al. 2018, equation 4) and the structured perceptron.
 
         Args:
             gradient: The name of the surrogate.
@@ -156,7 +163,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the surrogate is unknown, or the step is not above 0, or infinite.
+            ValueError: If the surrogate is unknown, or the step is not positive and finite.
         """
         return mode_parts.mode_parts(self, gradient, step)
 
@@ -191,7 +198,7 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
 
         Warns:
-            UserWarning: If no bound was given, and some item did not converge; with its duality gap.
+            UserWarning: If ``max_iterations`` is None and some item did not converge; it states the duality gap.
         """
         return sparse.sparsemap(self, max_iterations, tol, method, start)
 

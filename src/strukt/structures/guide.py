@@ -99,7 +99,7 @@ class Guide(abc.ABC, Generic[State]):
     def predict(self, state: State) -> Tensor:
         """Return the log-probability of each next word given the words so far and the constraint: ``(b, v)``.
 
-        -inf for words after which the constraint cannot be met. Undefined after the end of a text.
+        It is -inf for words after which the constraint cannot be met, and undefined after the end of a text.
 
         Raises:
             ValueError: If no more words can follow.

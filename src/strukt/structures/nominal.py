@@ -20,7 +20,7 @@ class NominalEvents(Distribution):
         raise NotImplementedError(
             "structures are discrete, so that a sample has no gradient with respect to the scores; use "
             "rsample_relaxed(temperature) for relaxed parts, rsample_implicit() or mode_parts() for 0/1 parts "
-            "with a surrogate gradient, or sample() and log_prob() for the gradient of the score function"
+            "with a surrogate gradient, or sample() and log_prob() for the score-function estimator"
         )
 
     @property

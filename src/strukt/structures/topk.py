@@ -68,7 +68,7 @@ class TopK(tuple[Tensor, Tensor]):
     def log_probs(self) -> Tensor:
         """The log-probability of each structure: ``batch + (k,)``; padded with -inf. Differentiable.
 
-        Computes the log-partition on each access.
+        Computed from the log-partition on access.
 
         Raises:
             NotImplementedError: If the distribution has no log-partition, such as a large `Matching`.
@@ -79,7 +79,7 @@ class TopK(tuple[Tensor, Tensor]):
     def probs(self) -> Tensor:
         """The probability of each structure: ``batch + (k,)``; padded with 0. Differentiable.
 
-        Computes the log-partition on each access.
+        Computed from the log-partition on access.
 
         Raises:
             NotImplementedError: If the distribution has no log-partition, such as a large `Matching`.

@@ -67,7 +67,7 @@ def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100
         max_iterations: The largest number of iterations, each with one vector of prices.
 
     Raises:
-        ValueError: If there are other batch axes or labels, or the budget or the bound is below 1.
+        ValueError: If there are other batch axes or labels, or ``budget`` or ``max_iterations`` is below 1.
 
     Warns:
         UserWarning: If the budget of some item is not met.

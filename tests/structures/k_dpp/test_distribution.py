@@ -247,7 +247,7 @@ MEMBERS = {
 @pytest.mark.parametrize("member", MEMBERS)
 def test_what_needs_enumeration_is_refused_for_many_items(member):
     with pytest.raises(
-        NotImplementedError, match=r"NP-hard.* at most 12 items, but here are 13; use greedy_mode"
+        NotImplementedError, match=r"NP-hard.* at most 12 items, but there are 13; use greedy_mode"
     ):
         MEMBERS[member](KDPP(torch.eye(13), 3))
 

@@ -38,7 +38,7 @@ class BinaryCRF(AbsenceStructure):
     `belief_propagation` approximate it for any n.
 
     `mbr` maximises the expected number of ones in common with a random vector. Additional ones never lower this
-    number, so it returns a largest permitted set.
+    number, so the result is a permitted vector to which no 1 can be added.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -115,6 +115,9 @@ class BinaryCRF(AbsenceStructure):
 
         Raises:
             ValueError: If an option is out of range.
+
+        Warns:
+            UserWarning: If ``tol`` is not None and some item has not converged after all sweeps.
         """
         settings = Settings(iterations, tol, step_size, damping, weight, regularizer, gradients)
         unary, pairwise, constant = self._unconditioned()
@@ -139,6 +142,9 @@ class BinaryCRF(AbsenceStructure):
         Args:
             iterations: The number of rounds of messages; ``change`` in the result shows whether they sufficed.
             damping: The weight of the old message in the new one, from 0 to below 1.
+
+        Raises:
+            ValueError: If ``iterations`` is below 1, or the damping is out of range.
         """
         unary, pairwise, constant = self._unconditioned()
         result = belief_propagation(unary, pairwise, iterations, damping)

@@ -35,8 +35,8 @@ class BitSpanTree(BinaryTree):
 
     Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, a number whose bit b is set if bit b
     is +1; -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the shape
-    of ``bits``. All operators take O(n^3 + n^2 k) time per item, because the sum over all codes of a span is a
-    product over its bits. Its logarithm is ``softplus(bits).sum(-1)``.
+    of ``bits``. Sums and maxima over trees take O(n^3 + n^2 k) time per item, because the sum over all codes of a
+    span is a product over its bits. Without ``negative``, its logarithm is ``softplus(bits).sum(-1)``.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -130,5 +130,5 @@ def _mask(events: Tensor) -> Tensor:
 
 
 def _block(events: Tensor) -> int:
-    """Return the smallest power of two that holds the last axis."""
+    """Return the smallest power of two, 2 or more, that is at least the size of the last axis."""
     return 1 << max(events.shape[-1] - 1, 1).bit_length()

@@ -76,7 +76,7 @@ def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Ten
     place = 0
     for number, size in zip(item, distribution.batch_shape, strict=True):
         place = place * size + number
-    with torch.inference_mode(False):  # there no score could have a gradient
+    with torch.inference_mode(False):  # in inference mode, no score could have a gradient
         flat = distribution._flatten()
         chosen: list[Any] = [
             value[place if len(value) > 1 else 0].detach().clone().unsqueeze(0)

@@ -21,7 +21,7 @@ def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
     if not rows and not columns:
         return None
     if not rows or not columns:
-        return f"no path aligns {rows} positions with {columns}; expected both sequences empty, or none"
+        return f"no path aligns {rows} positions with {columns}; expected both sequences empty, or neither"
     visited = {}
     for i in range(rows):
         for j in range(columns):

@@ -19,7 +19,7 @@ def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
 
 
 def vector(event: Sequence[int], length: int) -> str | None:
-    """Return a clause about the first position within the length with neither 0 nor 1; None without any."""
+    """Return a clause about the first position within the length without 0 or 1; None if there is none."""
     return indicators(((f"position {place}", value) for place, value in enumerate(event[:length])), length)
 
 

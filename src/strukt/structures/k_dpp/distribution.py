@@ -41,7 +41,8 @@ class KDPP(SubsetStructure):
     take O(m n^3) time per item, where m is at most n + 1 and of order k; a sample takes O(n k^2) after O(n^3). The
     best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the entropy has no closed form: `mode`,
     `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`, `cross_entropy` and `log_count` enumerate
-    the subsets of up to 12 items, and raise NotImplementedError for more; `greedy_mode` takes O(n k^2).
+    the subsets of up to 12 items, and raise NotImplementedError for more; `greedy_mode` takes O(n k^2) after
+    O(n^3).
 
     Items are linearly dependent if their kernel, scaled to unit diagonal, has an eigenvalue of at most 4 n times
     the machine epsilon of its type. Subsets of dependent items have probability 0; if there are no other subsets,
@@ -166,7 +167,7 @@ class KDPP(SubsetStructure):
         return type(self)(kernel, constants[0], lengths, taken, omitted, validate_args=False)
 
     def _in_double_precision(self) -> Self:
-        # There a kernel of float32 may seem to have a higher rank than it has, so that nothing seems impossible.
+        # In float64 a float32 kernel may seem to have a higher rank than it has, so that nothing seems impossible.
         guards.require_feasible(*self.oracles.best(*self._arguments()))
         return super()._in_double_precision()
 

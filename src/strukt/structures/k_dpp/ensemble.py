@@ -40,7 +40,7 @@ FINE = 0.05
 """The tolerance of the tilt."""
 
 HUGE = 340.0
-"""The log of the largest number whose square is finite in float64."""
+"""The largest log of a weight; the square of its exponential is finite in float64."""
 
 
 class Ensemble(NamedTuple):

@@ -32,7 +32,7 @@ def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor
     if n > MOST_ITEMS:
         raise NotImplementedError(
             "the best subset under a determinant is NP-hard to find, and the entropy of a k-DPP has no closed "
-            f"form: both need enumeration, for at most {MOST_ITEMS} items, but here are {n}; use "
+            f"form: both need enumeration, for at most {MOST_ITEMS} items, but there are {n}; use "
             "greedy_mode for a good subset, and averages over sample((m,)), of -log_prob for the entropy"
         )
     sets = subsets(n, scores.device)

@@ -28,7 +28,7 @@ NEGLIGIBLE = -40.0
 class Determinantal(SubsetEvents):
     """The reference oracles of k-DPPs; their arguments are ``scores, omitted, kernel, lengths, k``.
 
-    The log-partition and samples take polynomial time; all other operators enumerate the subsets.
+    The log-partition, its derivatives and samples take polynomial time; all other operators enumerate the subsets.
     """
 
     def log_partition(self, *arguments: Any) -> Tensor:

@@ -35,8 +35,8 @@ class LexicalisedTree(SpanStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n + 1, n + 1)``: the head of each span of the tree, a word counted from 0, and -1
-    elsewhere; `heads` returns its arcs. All operators take O(n^4) time and O(n^3) memory per item. The parts of a
-    tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
+    elsewhere; `heads` returns its arcs. Sums and maxima take O(n^4) time and O(n^3) memory per item. The parts of
+    a tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

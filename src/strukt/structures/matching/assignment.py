@@ -126,7 +126,7 @@ def _ranked(weights: Floats) -> Iterator[Columns]:
 
 
 def _restricted(weights: Floats, kept: Columns, closed: tuple[int, ...]) -> Floats:
-    """Return the scores of the rows after those in ``kept``; -inf in kept columns, the first also in closed."""
+    """Return the scores of rows after ``kept``: -inf in kept columns, for the first row also in closed ones."""
     rest = weights[len(kept) :].copy()
     rest[:, kept] = -np.inf
     if closed:

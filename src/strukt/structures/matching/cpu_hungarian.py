@@ -1,7 +1,7 @@
 """The Hungarian algorithm for the assignment problem, in Numba.
 
 Rows are added one after another, each along a shortest augmenting path under prices that keep all reduced costs
-above 0 (Kuhn 1955; Munkres 1957; in the form of Jonker and Volgenant 1987). Forbidden pairs cost infinity.
+at 0 or above (Kuhn 1955; Munkres 1957; in the form of Jonker and Volgenant 1987). Forbidden pairs cost infinity.
 """
 
 from __future__ import annotations

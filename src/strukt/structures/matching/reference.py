@@ -100,8 +100,8 @@ def _clean(scores: Tensor, lengths: Tensor) -> Tensor:
     if n > MOST_ROWS:
         raise NotImplementedError(
             f"sums over matchings are #P-complete: they take O(2^n) time, and n = {n} rows are above {MOST_ROWS}; "
-            "use sparsemap() for marginals, mode, topk or max_marginals, which take any n, or approximate the sum "
-            "by mean field"
+            "use sparsemap() for marginals, mode, topk or max_marginals, which take any n, or estimate the sum by "
+            "belief_propagation in a FactorGraph, with Xor for each row and AtMostOne for each column"
         )
     beyond = torch.arange(n, device=scores.device) >= lengths.unsqueeze(-1)
     return scores.double().masked_fill(beyond.unsqueeze(-1), 0.0)

@@ -36,8 +36,8 @@ class MonotoneAlignment(GridPaths):
 
     Args:
         match: ``batch + (n, m)``, the score of entering each cell by a match.
-        insert: The score of an insert, in this shape or one that broadcasts to it, such as one score for all.
-        delete: The score of a delete, in these shapes, too.
+        insert: The score of an insert, in the shape of ``match`` or one that broadcasts to it, such as a scalar.
+        delete: The score of a delete, in a shape as for ``insert``.
         transition: ``(3, 3)`` or ``batch + (3, 3)``: ``[a, b]`` scores move a followed by move b; 0 if None. With
             -x at ``[0, 1]`` and ``[0, 2]`` gaps are affine: opening one costs x more than extending it (Gotoh
             1982).
@@ -45,8 +45,8 @@ class MonotoneAlignment(GridPaths):
         target_lengths: ``batch``, positions of the second; all m if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
-    ``batch + (n, m, 3)``. All operators take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
+    Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are ``batch +
+    (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
     reference takes k^2 times that).
 
     Raises:
@@ -91,7 +91,7 @@ class MonotoneAlignment(GridPaths):
     ) -> None:
         arguments.scores("match", match, "batch + (n, m)", 2)
         for name, value in (("insert", insert), ("delete", delete)):
-            arguments.scores(name, value, "batch + (n, m), or what broadcasts to that", 0)
+            arguments.scores(name, value, "batch + (n, m), or one that broadcasts to it", 0)
             arguments.fitting(name, value, match.shape)
         moves = torch.stack([match, insert.expand(match.shape), delete.expand(match.shape)], -1)
         self._set(moves, transition, lengths, target_lengths, validate_args)
@@ -105,7 +105,7 @@ class MonotoneAlignment(GridPaths):
         target_lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> Self:
-        """Return the alignment of one tensor ``batch + (n, m, 3)`` of scores of matches, inserts and deletes.
+        """Return the alignment whose scores of match, insert and delete are ``moves``: ``batch + (n, m, 3)``.
 
         Raises:
             ValueError: If shapes, types or values do not fit.
@@ -132,7 +132,7 @@ class MonotoneAlignment(GridPaths):
         transition = moves.new_zeros(3, 3) if transition is None else transition
         transition = arguments.batched("transition", transition, batch_shape, (3, 3))
         check = validate_args is not False
-        if lengths is not None:  # before what may follow from them
+        if lengths is not None:  # first, so that errors name them rather than what follows from them
             lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device, check=check)
         target_lengths = arguments.lengths(
             target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths", check

@@ -30,7 +30,7 @@ def recursion(
         lengths: ``(batch,)``, rows.
         target_lengths: ``(batch,)``, columns.
 
-    Time O(n m), memory and work O(min(n, m) (n + m)) (Gotoh 1982, without the start of a gap as a state).
+    Time and memory O(n m), in n + m - 1 steps (Gotoh 1982, without the start of a gap as a state).
     """
     if moves.shape[-3] > moves.shape[-2]:
         moves, transition = _transposed(moves, transition)

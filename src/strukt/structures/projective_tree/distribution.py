@@ -25,9 +25,9 @@ class ProjectiveTree(DependencyTree):
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
-    columns HEAD and DEPREL. All operators take O(n^3) time per item (`sample`, and `topk` on CPUs, add O(n^2) per
-    tree; `topk` takes k^2 times that in the reference); `log_partition` stores O(n^2) numbers for its gradient.
-    Labels add O(n^2 c), and to `topk` O(n k^2 log k).
+    columns HEAD and DEPREL. Sums and maxima take O(n^3) time per item (`sample`, and `topk` on CPUs, add O(n^2)
+    per tree; `topk` takes k^2 times that in the reference); `log_partition` stores O(n^2) numbers for its
+    gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

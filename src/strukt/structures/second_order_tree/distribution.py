@@ -24,14 +24,14 @@ class SecondOrderTree(PositionalStructure):
 
     Args:
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` scores head h for word m + 1, and h = 0 is the root.
-        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` scores the words m +
-            1 and k + 1 as neighbouring dependents of h on one side of it, k + 1 nearer to it. All other entries
-            are ignored.
+        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` scores the words
+            m + 1 and k + 1 as neighbouring dependents of h on one side of it, k + 1 nearer to it. All other
+            entries are ignored.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
         validate_args: Whether to check values as well as shapes.
 
-    Events are heads ``batch + (n,)``. All operators take O(n^3) time per item. The parts of a tree are its arcs:
+    Events are heads ``batch + (n,)``. Sums and maxima take O(n^3) time per item. The parts of a tree are its arcs:
     `marginals` are of arcs, `sibling_marginals` of pairs.
 
     Raises:

@@ -22,8 +22,8 @@ surprise, surprise_gradient, sample = _TREES.surprise, _TREES.surprise_gradient,
 def fits(edges: Tensor, absent: Tensor, *more: Any) -> bool:
     """Return True if there are edges and certainly none is required; see `strukt.kernels.dispatch`.
 
-    Nothing is required while ``absent`` is the one zero, expanded, with which a distribution begins. Where it was
-    copied, as by ``torch.func``, the CPU's kernels read it. Cross-entropies have other scores before the lengths.
+    Nothing is required while ``absent`` is a single expanded zero, as in a new distribution. Once it is copied, as
+    by ``torch.func``, the CPU kernels read it. Cross-entropies have other scores before the lengths.
     """
     absences = (absent, more[1]) if more and more[0].is_floating_point() else (absent,)
     free = not any(step for each in absences for step in each.stride())

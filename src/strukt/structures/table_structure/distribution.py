@@ -40,10 +40,10 @@ class TableStructure(IndicatorStructure):
         validate_args: Whether to check values as well as shapes, and, once and not under ``torch.compile``, the
             program.
 
-    Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. All operators take the time of
-    the program. Weights cannot be required: `condition` only forbids, and `partial_log_prob` and
-    `sample_without_replacement` are not available. Checking whether an event is a structure takes one search for
-    the best structure.
+    Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. Sums and maxima take time
+    proportional to the terms of the sums in the program. Weights cannot be required: `condition` only forbids, and
+    `partial_log_prob` and `sample_without_replacement` are not available. Checking whether an event is a structure
+    takes one search for the best structure.
 
     Raises:
         ValueError: If shapes, types or values do not fit; with ``validate_args`` also if a sum uses a later cell,

@@ -31,20 +31,21 @@ MOST_CANDIDATES = 1 << 18
 class Transducer(GridPaths):
     """Paths through the nodes (t, u) of a lattice: frame t, after u labels of the target (Graves 2012).
 
-    A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to (t, u
-    + 1), so that a frame emits any number of labels. The path ends with a blank out of the last frame, after all
-    m labels. Without frames there is one empty path for an empty target, and none for others.
+    A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to
+    (t, u + 1), so that a frame emits any number of labels. The path ends with a blank out of the last frame, after
+    all m labels. Without frames there is one empty path for an empty target, and none for others.
 
     Args:
-        moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The label after
-            the last one of the target is not used. `from_logits` builds them from the scores of all labels.
+        moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The score of a
+            label at u = m is not used: the target has no further label. `from_logits` builds them from the scores
+            of all labels.
         lengths: ``batch``, in frames; all n if None.
         target_lengths: ``batch``, in labels; all m if None.
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
-    ``batch + (n, m + 1, 2)``. All operators take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
-    reference takes k^2 times that).
+    ``batch + (n, m + 1, 2)``. Sums and maxima over paths take O(n m) time per item; `topk` adds O(k (n + m))
+    candidates (the reference takes O(n (n + m)) time, and for `topk` k^2 times that).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -89,7 +90,7 @@ class Transducer(GridPaths):
             )
         batch_shape = moves.shape[:-3]
         check = validate_args is not False
-        if lengths is not None:  # before what may follow from them
+        if lengths is not None:  # first, so that errors name them rather than what follows from them
             lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device, check=check)
         target_lengths = arguments.lengths(
             target_lengths, batch_shape, moves.shape[-2] - 1, moves.device, "target_lengths", check

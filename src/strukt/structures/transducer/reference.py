@@ -24,7 +24,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
         lengths: ``(batch,)``, in frames.
         target_lengths: ``(batch,)``, in labels.
 
-    Time O(n m), memory and work O(n (n + m)) (Graves 2012, equation 16).
+    Time and memory O(n (n + m)), in n + m steps (Graves 2012, equation 16).
     """
     skewed = _skewed(_clean(moves, lengths, target_lengths))
     start = moves.new_zeros(*moves.shape[:-3], 1)
@@ -43,7 +43,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
     end = torch.where(lengths > 0, lengths + target_lengths + 1, neither)
     totals = torch.cat(ends, -1)
     chosen = totals.gather(-1, end[:, None].expand(*totals.shape[:-1], 1))
-    return semiring.sum(chosen, -1)  # which knows what is impossible
+    return semiring.sum(chosen, -1)  # a sum of one term, so that a total of weight zero has no gradient
 
 
 def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:

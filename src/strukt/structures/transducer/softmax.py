@@ -20,7 +20,7 @@ def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengt
     Only the gradient is as large as the logits; it is computed item by item, without the padding.
 
     Args:
-        logits: In float32 or float64; half types are computed in float32.
+        logits: In float32 or float64; half precision is computed in float32.
         labels: ``(batch, m + 1, 2)``, from 0 to c - 1.
         lengths: ``(batch,)``, in frames. Padding nodes have 0 and gradient 0.
         target_lengths: ``(batch,)``, in labels.
