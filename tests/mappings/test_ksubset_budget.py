@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.mappings.optimum import never_better
 from tests.mappings.test_sparsemax_entmax import normal, pytestmark  # noqa: F401 -- marks this file, too
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt import KSubset
 from strukt.kernels import capped_simplex
@@ -90,6 +90,13 @@ def test_derivatives(mapping):
     assert gradcheck(mapping, (x, k))
     assert gradgradcheck(mapping, (x, k))
     assert gradcheck(mapping, (x, k), check_forward_ad=True, check_backward_ad=False)
+
+
+@pytest.mark.parametrize("mapping", [ksubset, budget])
+def test_the_second_derivative_of_a_linear_function_is_0(mapping):
+    scores = normal(2, 5).requires_grad_()
+    (gradient,) = grad(mapping(scores, 2)[..., 0].sum(), scores, create_graph=True)
+    assert torch.equal(grad(gradient.sum(), scores)[0], torch.zeros_like(scores))
 
 
 @pytest.mark.parametrize("mapping", [ksubset, budget])

@@ -13,14 +13,19 @@ from strukt.kernels.operator import operator
 
 def _pull(direction: Tensor, taken: Tensor, size: Tensor) -> Tensor:
     """Return the Jacobian times a direction: entries between the bounds move by it, minus its mean over them."""
-    free = ((taken > 0) & (taken < 1)).to(taken.dtype)
+    free = _free(taken)
     mean = (free * direction).sum(-1, keepdim=True) / free.sum(-1, keepdim=True).clamp(min=1.0)
     return free * (direction - mean)
 
 
 def _sensitivity(taken: Tensor, size: Tensor) -> Tensor:
-    free = ((taken > 0) & (taken < 1)).to(taken.dtype)
+    free = _free(taken)
     return free / free.sum(-1, keepdim=True).clamp(min=1.0)
+
+
+def _free(taken: Tensor) -> Tensor:
+    """Return 1 for entries between the bounds 0 and 1, and 0 at a bound; its derivative exists, and is 0."""
+    return taken.sign() * (1 - taken).sign()
 
 
 _SUBSET = map_function(
