@@ -1,4 +1,4 @@
-"""Protection from autocast, whose products in half types would round sums over structures to three digits."""
+"""Protection from autocast, whose products in half precision would round sums over structures to three digits."""
 
 from __future__ import annotations
 

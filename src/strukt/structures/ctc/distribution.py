@@ -33,7 +33,7 @@ class CTC(PositionalStructure):
 
     Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
     does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
-    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
+    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. Sums and maxima take O(n (m + c))
     time per item; `topk` adds O(k n) candidates (the reference takes k^2 times as long as for the mode), `sample`
     adds O(n) per sample.
 

@@ -28,7 +28,7 @@ class LinearChain(PositionalStructure):
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are tags ``batch + (n,)``. All operators take O(n c^2) time per item; `topk` adds O(k n c) candidates
+    Events are tags ``batch + (n,)``. Sums and maxima take O(n c^2) time per item; `topk` adds O(k n c) candidates
     (the reference takes k^2 times as long as for the mode), `sample` adds O(n c) per sample. `log_partition`
     stores O(n c) numbers for its gradient.
 

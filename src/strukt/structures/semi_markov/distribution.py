@@ -40,7 +40,7 @@ class SemiMarkov(StructuredDistribution):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover the
-    sequence without gaps. All operators take O(n k c + n c^2) time per item, without transitions O(n k c). For
+    sequence without gaps. Sums and maxima take O(n k c + n c^2) time per item, without transitions O(n k c). For
     each structure, `topk` adds O(n (k + c)) candidates (the reference takes m^2 times the time of the mode for m
     structures), and `sample` O(n (k + c)) time. `log_partition` stores O(n c) numbers for its gradient, and the
     transitions in float64.
