@@ -25,6 +25,9 @@ class Blocked(Symbols):
         blocks: ``(v,)``, the block of each word, 0 to b - 1.
         count: The number of blocks, b.
 
+    Raises:
+        ValueError: If shapes or types do not fit, or ``blocks`` holds a number outside 0 to b - 1.
+
     Examples:
         >>> Blocked(torch.zeros(1, 3), torch.tensor([0, 1, 1]), 2).table().exp()
         tensor([[1.0000, 0.0000],

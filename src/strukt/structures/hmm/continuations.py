@@ -63,7 +63,9 @@ def continuations(
     matrices: tuple[Tensor, ...],
     band: Tensor | None,
 ) -> Continuations:
-    """Compute the tables for 0 to ``length - 1`` words to come, in O(n (q z r + a z)) for a <= q min(q, c) arcs.
+    """Compute the tables for 0 to ``length - 1`` words to come.
+
+    Takes O(n (q z r + a z)) time for a <= q min(q, c) arcs, and O(v (z + c) + q c z) to compute these arcs.
 
     Args:
         constraint: The automaton of the constraint.

@@ -29,8 +29,8 @@ class HMM(HMMEstimation):
         emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
         checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
             one more forward pass.
-        storage: The type in which `log_prob` stores the transition matrix, such as ``torch.bfloat16``; products
-            are accumulated in float32.
+        storage: The type in which `log_prob` stores the transition matrix, such as ``torch.bfloat16``; None for
+            that of the logits. Products with the matrix round the probabilities of states to this type, too.
         validate_args: Whether to check values as well as shapes.
 
     All logits are normalised here; -inf forbids. The probabilities of a row of only -inf are 0. Observations ``x``

@@ -40,10 +40,10 @@ class HMMEstimation(HMMInference):
 
     @full_precision
     def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
-        """Return the model that maximises the expected likelihood times the prior: the M step (Baum et al. 1970).
+        """Return the model that maximises the expected log-likelihood plus the log-prior (Baum et al. 1970).
 
-        States without counts and without prior keep their parameters. At low rank, the features between states are
-        hidden variables, too.
+        This is the M step of EM. States without counts and without prior keep their parameters. At low rank, the
+        features between states are hidden variables, too.
 
         Raises:
             ValueError: If a prior does not belong to these parameters.

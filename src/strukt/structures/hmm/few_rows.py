@@ -14,10 +14,10 @@ from strukt.kernels.memory import empty_tensor
 from strukt.kernels.undifferentiated import carries_derivative
 
 FEW = 16
-"""The largest number of rows for which this is faster than BLAS; for a single row it is not."""
+"""The largest number of rows for which the kernel is faster than BLAS; for a single row it is not."""
 
 LARGE = 1 << 16
-"""The least number of entries of a matrix for which this is used."""
+"""The least number of entries of a matrix for which the kernel is used."""
 
 
 def laid_out(matrix: Tensor, rows: int) -> Tensor:

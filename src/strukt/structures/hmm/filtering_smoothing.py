@@ -1,6 +1,6 @@
 """Filtering and smoothing of hidden Markov models: the distribution of each state, given the words.
 
-Results are tables ``(batch, n, z)``; derivatives are those of plain loops.
+Results are tables ``(batch, n, z)``. Autograd differentiates the loops over time: there is no fused backward pass.
 """
 
 from __future__ import annotations

@@ -51,10 +51,10 @@ class HMMGuide(Guide[GuideState]):
         end: The word that ends a text, or None. Without it, every text has n words. With it, the text before it
             must meet the constraint, and so must a text that is cut off after n words.
 
-    The constructor takes O(n (q z r + a z)) time and O(n q z) memory, for q states of the automaton and a <= q^2
-    arcs. A word then takes O(z (r + v)) time for each text, as with `HMM.predict`. Nothing is differentiable.
-    Hidden states whose probability relative to the largest is below about 1e-38 in single precision, or 1e-308 in
-    double precision, count as impossible.
+    The constructor takes O(n (q z r + a z) + v (z + c) + q c z) time and O(n q z + v z) memory, for q states of
+    the automaton, a <= q^2 arcs and c classes of words. A word then takes O(z (r + v)) time for each text, as with
+    `HMM.predict`. Nothing is differentiable. Hidden states whose probability relative to the largest is below
+    about 1e-38 in single precision, or 1e-308 in double precision, count as impossible.
 
     Raises:
         ValueError: If the numbers of words of model and constraint differ, the length or the end is invalid, or
@@ -76,7 +76,7 @@ class HMMGuide(Guide[GuideState]):
     def __init__(self, hmm: HMM, constraint: Automaton, length: int, end: int | None = None) -> None:
         device, emission = hmm.initial.device, hmm.emission
         if not isinstance(emission, Symbols):
-            raise ValueError(f"hmm emits {emission!r}; expected one of words, such as Categorical")
+            raise ValueError(f"hmm has the emission {emission!r}; expected one of words, such as Categorical")
         super().__init__(constraint, emission.words, length, end, device)
         self.hmm = hmm
         self._constraint = Constraint(*(part.to(device) for part in _until(constraint, end)))

@@ -59,7 +59,11 @@ class HMMInference(HMMParameters):
 
         Returns:
             The log-probability of these observations given those before, ``(*)``, and the distribution of the
-            state of the next observation, ``(*, z)``; 0 for impossible observations.
+            state of the next observation, ``(*, z)``. After impossible observations these are -inf and zeros.
+
+        Raises:
+            ValueError: If shapes or types do not fit, an observation is invalid, or ``state`` has a negative
+                entry.
         """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
@@ -105,17 +109,22 @@ class HMMInference(HMMParameters):
     def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
         """Fill in the missing words of sentences, given all other words, before and after.
 
-        The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002). The result has the best word for
-        each position by itself, and one joint sample. Takes O(n z v) more time than `smooth`.
+        The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002). The result has the probabilities
+        of words and the best word at each position by itself, and one joint sample. Takes O(n z v) more time than
+        `smooth`.
 
         Args:
             x: ``(*, n)``; missing positions may hold any number.
             missing: ``(*, n)``, Boolean, True for missing words.
             lengths: ``(*)``; all n if None.
 
+        Returns:
+            An `Infilling`: a named tuple of ``log_probs (*, n, v)``, ``best (*, n)`` and ``sample (*, n)``.
+
         Raises:
             InfeasibleError: If the observed words are impossible.
             NotImplementedError: If observations are not words.
+            ValueError: If shapes or types do not fit, or an observed word is invalid.
         """
         table = self._symbols(
             "infill", "use smooth or sample_posterior for the states of complete observations"
@@ -207,7 +216,7 @@ class HMMInference(HMMParameters):
 
     @full_precision
     def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
-        """Return the most probable states ``(*, n)`` (Viterbi), and their log-probability with the observations.
+        """Return the most probable states ``(*, n)`` (Viterbi), and their joint log-probability ``(*)`` with x.
 
         States are -1 in the padding. Takes O(n z^2) time, since a maximum cannot use the factors of a low-rank
         matrix, but O(n z) memory.

@@ -24,9 +24,9 @@ def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
         words: ``(v, d)``, the vectors of the words.
         bias: ``(v,)``; -inf for words that no state emits.
 
-    Time O(z v d), and memory O(z + v) beside the inputs, even for the gradient, which recomputes the scores
-    (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives store the
-    whole table of scores.
+    Time O(z v d), and memory O(z + v) beside the inputs and their gradients. The backward pass recomputes the
+    scores (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives store
+    the whole table of scores.
     """
     result: Tensor = _LogTotals.apply(states, words, bias)  # type: ignore[no-untyped-call]
     return result
@@ -49,7 +49,7 @@ class _LogTotals(torch.autograd.Function):
     @full_precision
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
         states, words, bias, total = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody differentiates the gradient
+        if torch.is_grad_enabled():  # for higher derivatives
             weights = torch.softmax(torch.addmm(bias, states, words.mT), 1) * grad.unsqueeze(1)
             return weights @ words, weights.mT @ states, weights.sum(0)
         in_states, in_words, in_bias = map(torch.zeros_like, (states, words, bias))
@@ -95,7 +95,7 @@ class _Columns(torch.autograd.Function):
         logits, words, total = ctx.saved_tensors
         if grad is None:
             return None, None
-        if torch.is_grad_enabled():  # somebody differentiates the gradient
+        if torch.is_grad_enabled():  # for higher derivatives
             value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
             return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
         result, sums = empty_tensor(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)

@@ -30,8 +30,8 @@ class Observed(NamedTuple):
         lengths: ``(batch,)``.
         places: The shape ``(*, n)`` of the observations, without their event axes.
         values: ``(t, *event)``, the observations that are neither padding nor missing, sequences concatenated.
-        table: ``(u, z)``, log-probabilities, with a last row of zeros for missing observations; ``(u, k)`` with
-            ``blocks``.
+        table: ``(u, z)``, log-probabilities; ``(u, k)`` with ``blocks``. A last row of zeros is for missing
+            observations; without a mask of these, it is there only if the table is otherwise empty.
         blocks: The block of states of each row, or None.
     """
 

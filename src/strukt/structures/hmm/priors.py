@@ -27,7 +27,8 @@ class GaussianPrior:
         concentration: The concentration of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
 
     Raises:
-        ValueError: If a number is not finite, or if ``mean_weight`` or ``concentration`` is negative.
+        ValueError: If a field is neither a number nor a tensor, or not finite, or if ``mean_weight`` or
+            ``concentration`` is negative.
 
     Examples:
         >>> GaussianPrior(scatter=0.01)
@@ -56,7 +57,7 @@ class PoissonPrior:
         weight: A number, or a tensor that broadcasts to the rates.
 
     Raises:
-        ValueError: If a number is negative or not finite.
+        ValueError: If a field is neither a number nor a tensor, or is negative or not finite.
     """
 
     total: float | Tensor = 0.0
@@ -164,7 +165,7 @@ def _require_numbers(name: str, value: float | Tensor, least: float) -> None:
     """Raise ValueError unless a value is a number or a tensor, finite, and not less than ``least``."""
     expected = "finite numbers" if least == -math.inf else f"finite numbers of {least:g} or more"
     if not isinstance(value, (Tensor, Real)):
-        raise ValueError(f"{name} is {value!r}; expected a number or a tensor, {expected}")
+        raise ValueError(f"{name} is {value!r}; expected a number or a tensor of {expected}")
     numbers = torch.as_tensor(value).detach()
     wrong = ~(numbers.isfinite() & (numbers >= least))
     if bool(wrong.any()):

@@ -1,4 +1,4 @@
-"""Samples of the states of hidden Markov models: given all words, and of the next state."""
+"""Samples of the states of hidden Markov models: whole sequences given all words, and next states."""
 
 from __future__ import annotations
 

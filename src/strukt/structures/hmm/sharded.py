@@ -35,8 +35,8 @@ class ShardedHMM(HMMParameters):
         storage: As for `strukt.HMM`.
         validate_args: Whether to check values as well as shapes.
 
-    Gradients are those of this process's arguments. Parameters that processes share, such as the vectors of words
-    in `Embedded`, get a part of their gradient in each process: sum it over the processes.
+    Each process gets the gradients of its own arguments. Parameters that processes share, such as the vectors of
+    words in `Embedded`, get a part of their gradient in each process: sum it over the processes.
 
     Raises:
         ValueError: If shapes, types or values do not fit, or no process group is initialised.
@@ -81,7 +81,11 @@ class ShardedHMM(HMMParameters):
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the log-probability of sentences given their lengths, ``(*)``, equal in all processes.
 
-        Differentiable once. -inf if impossible, or if a scale underflows in the type of the parameters.
+        Differentiable once. It is -inf for impossible sentences, and for those in which a scale of the forward
+        algorithm underflows in the type of the parameters.
+
+        Raises:
+            ValueError: If shapes or types do not fit, or an observation is invalid.
         """
         seen = self._observed(x, lengths)
         beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(seen.rows), -1)

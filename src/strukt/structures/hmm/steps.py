@@ -98,8 +98,8 @@ def steps(
         matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or an
             empty tuple.
         band: ``(z, 2 w + 1)``, added to the product of the factors, or None; see `strukt.structures.hmm.band`.
-        storage: The type to store the matrices in; products are accumulated and returned in the type of the
-            states.
+        storage: The type to store the matrices in; None for their own. Products round the states to this type, and
+            are returned in the type of the states. On CPUs and for a band, the results are also rounded to it.
         group: The processes over which states are distributed, or None.
     """
     kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]

@@ -94,6 +94,9 @@ class Dense(Transition):
     Args:
         logits: ``(z, z)``; a softmax over each row gives the probabilities of the next state.
 
+    Raises:
+        ValueError: If the shape or type is wrong.
+
     Examples:
         >>> Dense(torch.tensor([[0.0, 0.0], [0.0, -torch.inf]])).dense()
         tensor([[0.5000, 0.5000],
@@ -145,6 +148,9 @@ class LowRank(Transition):
         band: ``(z, 2 w + 1)``, logits of transitions to nearby states, ``[i, d]`` from state i to state i + d - w.
             Their exponentials are added to the products of features, and both are normalised together; see
             `Banded`.
+
+    Raises:
+        ValueError: If shapes or types do not fit.
 
     Examples:
         >>> source, target = torch.tensor([[0.0, -200.0], [300.0, 0.0]]), torch.tensor([[0.0, 9.0], [0.0, 9.0]])
@@ -210,6 +216,9 @@ class Banded(Transition):
             not exist are ignored. A softmax over each row gives the probabilities.
 
     `LowRank` takes such a band, too.
+
+    Raises:
+        ValueError: If the shape or type is wrong.
 
     Examples:
         >>> Banded(torch.zeros(3, 3)).dense()

@@ -11,7 +11,7 @@ from strukt.structures.hmm.steps import Steps, columns, steps
 Tensors = tuple[Tensor, ...]
 
 BLOCK = 1 << 22
-"""The largest number of entries of a table in a step of Viterbi's algorithm."""
+"""The largest number of entries of a table in a step, unless one column of all sentences has more."""
 
 
 def best_path(
@@ -19,9 +19,9 @@ def best_path(
 ) -> tuple[Tensor, Tensor]:
     """Return the most probable states ``(batch, n)`` (Viterbi) and their joint log-probability with the words.
 
-    States are -1 in the padding, and the log-probability is -inf if the words are impossible. A maximum cannot use
-    low-rank factors: it takes O(n z^2) time, with the transition matrix computed in blocks of columns, and O(n z)
-    memory for back-pointers.
+    States are -1 in the padding. If the words are impossible, all states are -1 and the log-probability is -inf. A
+    maximum cannot use low-rank factors: it takes O(n z^2) time, with the transition matrix computed in blocks of
+    columns, and O(n z) memory for back-pointers.
     """
     batch, n = words.shape
     z = initial.shape[1]

@@ -97,9 +97,9 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        """Return the emission that maximises the expected likelihood times the prior; see `statistics`.
+        """Return the emission that maximises the expected log-likelihood plus the log-prior; see `statistics`.
 
-        States without any observation keep their parameters.
+        States without observations and without prior keep their parameters.
         """
 
     @abc.abstractmethod

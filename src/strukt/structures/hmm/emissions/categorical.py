@@ -21,6 +21,9 @@ class Categorical(Symbols):
         logits: ``(z, v)``; a softmax over each row gives the probabilities. A row of only -inf has probabilities
             0.
 
+    Raises:
+        ValueError: If the shape or type is wrong.
+
     Examples:
         >>> Categorical(torch.tensor([[0.0, 0.0], [0.0, -torch.inf]])).table().exp()
         tensor([[0.5000, 1.0000],

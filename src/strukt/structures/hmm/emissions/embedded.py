@@ -15,14 +15,17 @@ from strukt.structures.hmm.priors import EmissionPrior
 class Embedded(Symbols):
     """Words and states as vectors: p(word | state) is proportional to exp(state @ word + bias).
 
-    The vectors of words may be those of another layer (tied). Only the log-probabilities of words that occur are
-    computed, never the whole table of states and words. The normaliser of each state is summed over parts of the
-    vocabulary, in O(z v d) time and O(z + v) memory.
+    The vectors of words may be those of another layer (tied). `HMM.log_prob` computes only the log-probabilities
+    of words that occur, not the whole table of states and words. The normaliser of each state is summed over parts
+    of the vocabulary, in O(z v d) time and O(z + v) memory.
 
     Args:
         vectors: ``(z, d)``, the vectors of the states.
         word_vectors: ``(v, d)``, the vectors of the words.
         bias: ``(v,)``, zeros if None; -inf forbids a word in all states.
+
+    Raises:
+        ValueError: If shapes or types do not fit.
 
     Examples:
         >>> vectors, word_vectors = torch.randn(5, 4), torch.randn(100, 4)

@@ -24,11 +24,12 @@ class Gaussian(Vectors):
             first axis has size 1, all states share them (tied); if the last axis of variances has size 1, all
             dimensions share one (spherical).
 
-    Observations ``x`` are tensors ``(*, n, d)``. After an update, the variance in each direction is at least a
+    Observations ``x`` are tensors ``(*, n, d)``. After an M step, the variance in each direction is at least a
     millionth of that of all observations.
 
     Raises:
-        ValueError: If shapes do not fit, or covariances are not positive definite.
+        ValueError: If shapes or types do not fit. `HMM` also checks that covariances are positive definite, unless
+            ``validate_args=False``.
 
     Examples:
         >>> import torch

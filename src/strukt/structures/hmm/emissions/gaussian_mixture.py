@@ -35,7 +35,8 @@ class GaussianMixture(Vectors):
     Observations ``x`` are tensors ``(*, n, d)``.
 
     Raises:
-        ValueError: If shapes do not fit, covariances are not positive definite, or a state has no component.
+        ValueError: If shapes or types do not fit. `HMM` also checks that covariances are positive definite and
+            that each state has a possible component, unless ``validate_args=False``.
 
     Examples:
         >>> mixture = GaussianMixture(torch.zeros(1, 2), torch.tensor([[[-1.0], [1.0]]]), torch.ones(1, 2, 1))

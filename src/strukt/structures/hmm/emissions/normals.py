@@ -17,7 +17,7 @@ PIECE = 1 << 16
 """The number of entries of a table of vectors relative to means: larger tables take twice as long per entry."""
 
 FLOOR = 1e-6
-"""The least variance in any direction, relative to all observations: no state can collapse onto one of them."""
+"""The least variance in any direction, relative to that of all observations: no state can collapse onto one."""
 
 
 def are_full(means: Tensor, covariances: Tensor) -> bool:

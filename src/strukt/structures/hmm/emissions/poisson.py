@@ -26,7 +26,8 @@ class Poisson(Vectors):
     Observations are nonnegative integers, in a tensor of integer or floating-point type.
 
     Raises:
-        ValueError: If the shape is wrong, or a rate is not above 0.
+        ValueError: If the shape or type is wrong. `HMM` also checks that rates are above 0, unless
+            ``validate_args=False``.
 
     Examples:
         >>> from strukt import HMM
