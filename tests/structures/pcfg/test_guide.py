@@ -88,11 +88,28 @@ def test_samples_are_sentences_that_meet_the_constraint():
     assert drawn.count(common) / 150 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 150))
 
 
-def test_without_an_end_sentences_are_as_long_as_they_may():
-    guide = PCFGGuide(*grammar(), CONSTRAINTS["phrases"], 3)
-    state = guide.start()
-    chances, met = enumerated(grammar(), CONSTRAINTS["phrases"], [], 3)
-    assert guide.log_prob(state).exp().item() == pytest.approx(sum(met.values()) / sum(chances.values()))
+def test_without_an_end_every_text_has_the_full_length():
+    parts, constraint = grammar(), CONSTRAINTS["phrases"]
+    guide = PCFGGuide(*parts, constraint, N)
+    chances, met = (
+        {row: chance for row, chance in each.items() if len(row) == N}
+        for each in enumerated(parts, constraint, [], N)
+    )
+    start = guide.start()
+    for row in [(), (1,), (1, 0), (2, 2)]:
+        state = guide.advance(start, torch.tensor([row], dtype=torch.long))
+        together = beginning(met, row)
+        assert guide.log_prob(state).exp().item() == pytest.approx(together / beginning(chances, row))
+        expected = [beginning(met, (*row, word)) / together for word in range(V - 1)] + [0.0]
+        assert guide.predict(state).exp().squeeze(0).tolist() == pytest.approx(expected)
+
+
+def test_samples_without_an_end_are_sentences_of_the_full_length():
+    torch.manual_seed(0)
+    rules = torch.full((1, 3, 3), -math.inf)
+    rules[0, 1, 1], rules[0, 2, 0] = torch.tensor([0.6, 0.4]).log()  # S -> X X, S -> Y S
+    guide = PCFGGuide(torch.zeros(1), rules, torch.eye(2).log(), anything(2), 3)
+    assert guide.sample(20).tolist() == [[1, 0, 0]] * 20
 
 
 def test_ended_and_full_sentences():

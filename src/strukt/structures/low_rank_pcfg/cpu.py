@@ -24,7 +24,7 @@ from strukt.structures.low_rank_pcfg.weights import weigh
 from strukt.structures.pcfg.cpu_charts import of_items
 
 UNDERFLOWED = float("inf")
-"""The log of the first word in the chart that marks an item computed in log space."""
+"""The mark of an item computed in log space, in place of the log-scale of its first word in the chart."""
 
 
 def chart_shape(

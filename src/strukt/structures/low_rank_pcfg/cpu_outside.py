@@ -22,11 +22,11 @@ from strukt.structures.low_rank_pcfg.weights import (
 def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
     """Return derivatives of the log-partitions, times the weight of each item.
 
-    Switches to weights in double precision if the derivatives need it.
+    Switch to weights in double precision if the derivatives need it.
 
     Returns:
-        ``(batch, n (n + 1) / 2, 2 r)``, in the values of spans before division, and ``(items, r)``, for
-        `Sentences.tops`, in the sums of the whole sentence before the weights of the roots.
+        The derivatives with respect to the values of spans before division, ``(batch, n (n + 1) / 2, 2 r)``; and
+        for the items of `Sentences.tops` their weight divided by their total, ``(items,)``.
     """
     chart, lengths, rank = work.chart, work.lengths, work.rank
     slopes = chart.new_zeros(*chart.shape[:2], 2 * rank)

@@ -71,7 +71,7 @@ class Sentences:
         return exponentials(some, some.shape[1:])
 
     def tops(self) -> tuple[Tensor, Tensor]:
-        """Return which items have two or more words, and the sums ``(items, r)`` of their whole sentences."""
+        """Return the items of two or more words, and the chart row of each whole sentence: ``(items,)`` both."""
         items = (self.lengths > 1).nonzero().squeeze(1)
         width = self.lengths[items]
         rows = (width - 1) * (self.n + 1) - (width - 1) * width // 2

@@ -148,9 +148,10 @@ def to_children(
 
 @kernel
 def narrow(rows: Array, smallest: float, scaled: Array, tops: Array) -> bool:
-    """Write rows in single precision, divided by their maxima; return False if a nonzero entry is too small.
+    """Write rows in single precision, divided by their largest absolute values.
 
-    Arrays: ``rows`` and ``scaled``, the result, ``(m, d)``; ``tops (m,)``, the maxima.
+    Return False, with the result incomplete, if a nonzero entry is too small. Arrays: ``rows`` and ``scaled``, the
+    result, ``(m, d)``; ``tops (m,)``, the largest absolute values.
     """
     for i in range(len(rows)):
         top = 0.0

@@ -45,12 +45,12 @@ class LowRankPCFG(ContextFreeGrammar):
     Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is
     never copied. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no tree.
 
-    `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time per item, or O(n^3 r + n^2 s r) if that is less, and
-    O(n p r) for the words (Yang, Liu and Tu 2022); so do its gradients. `marginals`, `condition` and `sample` take
-    O(n^3 r + n^2 s r). Best trees do not decompose over ranks, because the score of a tree sums over them: `mode`,
-    `topk`, `max_marginals`, `entropy`, `cross_entropy` and `log_count` build all rules (`to_pcfg`), and raise an
-    error for more than 2^24. `mbr` still returns the tree of the largest expected number of labelled spans, the
-    customary way to parse with such grammars.
+    Without ``spans``, `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time per item, or O(n^3 r + n^2 s r) if
+    that is less, and O(n p r) for the words (Yang, Liu and Tu 2022); so do its gradients. With ``spans``, it takes
+    O(n^3 r + n^2 s r + n p r), like `marginals`, `condition` and `sample`. Best trees do not decompose over ranks,
+    because the score of a tree sums over them: `mode`, `topk`, `max_marginals`, `entropy`, `cross_entropy`,
+    `log_count` and `rsample_relaxed` build all rules (`to_pcfg`), and raise an error for more than 2^24. `mbr`
+    also works with more, if no score of the grammar is -inf. It is the customary way to parse with such grammars.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -165,7 +165,9 @@ class LowRankPCFG(ContextFreeGrammar):
 
     @property
     def mbr(self) -> Tensor:
-        """The tree of the highest expected number of labelled spans in common: ``batch + event_shape``.
+        """The tree with the highest expected number of labelled spans in common with a random one (MBR).
+
+        It is ``batch + event_shape``.
 
         Raises:
             InfeasibleError: If every tree of some item is forbidden.

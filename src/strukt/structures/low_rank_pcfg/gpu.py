@@ -40,7 +40,7 @@ def fits(spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor,
 
 
 def fits_in_memory(batch: int, n: int, head: Tensor) -> bool:
-    """Return True if the chart of a batch and the outside pass, which takes half as much again, fit on a GPU."""
+    """Return True if the chart of a batch has at most `MOST_ON_GPU` bytes; derivatives take fewer."""
     return 8 * math.prod(Chart.shape(batch, n, head.shape[2])) <= MOST_ON_GPU
 
 

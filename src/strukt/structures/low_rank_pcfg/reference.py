@@ -44,7 +44,7 @@ def recursion(
         emission: ``(..., g, n, p)``.
         lengths: ``(batch,)``.
 
-    Time O(n^3 r + n^2 (s + p) r), n steps one after another (Yang, Zhao and Tu 2021). A derivative stores the
+    Time O(n^3 r + n^2 s r + n p r), n steps one after another (Yang, Zhao and Tu 2021). A derivative stores the
     terms of all sums.
     """
     blank = torch.zeros_like(spans[..., 0, 0, 0])

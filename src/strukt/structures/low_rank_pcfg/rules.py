@@ -1,7 +1,7 @@
 """All rules of a low-rank grammar, for operators that ranks cannot compute.
 
-The score of a tree sums over the ranks of each of its rules. A best tree maximises such sums, an entropy is the
-mean of their logs: neither is a sum over trees with ranks, so both need the rules.
+The score of a tree sums over the ranks of each of its rules. A best tree maximises such sums, and an entropy
+averages their logs. Neither is a sum over trees with ranks, so both need the rules.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
         raise NotImplementedError(
             f"this needs all {s * labels * labels} rules of {s} nonterminals and {labels} symbols, more than "
             f"{LARGEST}; log_partition, marginals, condition, sample and mbr work with the ranks alone: decode "
-            "with mbr, and estimate others from samples"
+            "with mbr, and estimate other results from samples"
         )
     left, right, head = same_groups(-3, *(precise(score) for score in (left, right, head)))
     size = max(CHUNK // max(labels * labels * left.shape[-2], 1), 1)

@@ -134,7 +134,10 @@ def saves_work(rows: int, weights: Weights) -> bool:
 
 
 def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
-    """Return exponentials of rows minus their maximum, in a shape, and the maximum; 0 for rows of only -inf."""
+    """Return exponentials of rows minus their maxima, and the maxima; 0 for rows of only -inf.
+
+    Each row of exponentials is reshaped to ``shape``.
+    """
     top = scores.amax(1)
     top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
     return (scores - top.unsqueeze(1)).exp_().reshape(-1, *shape), top

@@ -71,7 +71,7 @@ class Reading(NamedTuple):
 def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Tensor, longest: int) -> Reading:
     """Return the automaton with the tables of up to ``longest`` future words.
 
-    Takes O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time for n words, and O(n q^2 (s + p)) memory.
+    Takes O(n^2 q^3 u^2 + n q^2 u^3) time and O(n q^2 u + q^2 u^2) memory, for n words and u = s + p symbols.
     """
     chances = grammar.emission.new_zeros(transitions.shape[1], grammar.emission.shape[1])
     chances = chances.index_add(0, classes, grammar.emission)
@@ -87,7 +87,7 @@ def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Ten
 
 
 def next_words(
-    grammar: Rules, automaton: Reading, words: Tensor, states: Tensor, left: int
+    grammar: Rules, automaton: Reading, words: Tensor, states: Tensor, left: int, exact: bool
 ) -> tuple[Tensor, Tensor]:
     """Return the joint probability of the words and each next word, and that of the words as a whole sentence.
 
@@ -97,9 +97,11 @@ def next_words(
         words: ``(t, p)``, the probability of each word so far given each preterminal, up to a factor per word.
         states: ``(t + 1,)``, the state of the automaton before each word, and after the last word.
         left: The largest number of words to come, at least 1.
+        exact: Whether exactly ``left`` words must come, not fewer.
 
     Returns:
-        ``(v,)`` and a scalar, in O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2) time.
+        ``(v,)`` and a scalar. For n = ``left`` and u = s + p symbols, this takes O((t + 1) n q (t + n q + u) u^2 +
+        t^2 (t + u) u^2 + v p) time.
     """
     seen = _seen(grammar, grammar.of_words(words))
     with torch.enable_grad():  # the derivative with respect to the chances of the next word is its outside value
@@ -109,7 +111,8 @@ def next_words(
         for i in reversed(range(len(words))):
             joined = torch.einsum("kb,klqc->lqbc", seen[i][i + 1 :], torch.stack(opened[::-1]))
             opened.append(_opened(grammar, automaton, left, [], joined))
-        total = (opened[-1] @ grammar.root * automaton.accepting).sum()
+        ends = opened[-1][-1:] if exact else opened[-1]
+        total = (ends @ grammar.root * automaton.accepting).sum()
         (around,) = torch.autograd.grad(total, chances)
     whole = seen[0][-1] @ grammar.root * automaton.accepting[states[-1]] if seen else total.new_zeros(())
     return (grammar.emission * around[automaton.classes]).sum(1), whole.detach()

@@ -120,7 +120,7 @@ def kbest(
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a tree with each labelled span, in the shape of ``spans``; time of two `best`."""
+    """Return the best score of a tree with each labelled span, in the shape of ``spans``; time as two `best`."""
     best = filled(tuple(spans.shape), NEG_INF, torch.float64)
     if best.numel():
         grammar_arrays = arrays_of(root, rules)

@@ -62,33 +62,41 @@ class Direction(NamedTuple):
 
 
 def entropy(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Return the entropy ``(batch,)`` in nats, in the time of four `cpu.inside`."""
+    """Return the entropy ``(batch,)`` in nats, in the time of four calls of `cpu.inside`."""
     return _expected_surprise((spans, root, rules, emission), None, lengths)
 
 
 def surprise(*arguments: Tensor) -> Tensor:
-    """Return the cross-entropies ``(batch,)`` of scores, others and lengths; the time of five `cpu.inside`."""
+    """Return the cross-entropies ``(batch,)``, in the time of five calls of `cpu.inside`.
+
+    The arguments are scores, the other scores, and lengths.
+    """
     return _expected_surprise(arguments[:4], arguments[4:8], arguments[8])
 
 
 def entropy_gradient(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, factors: Tensor
 ) -> Scores:
-    """Return the gradient of entropies times factors, in the shapes of the scores; time of three `cpu.outside`."""
+    """Return the gradient of entropies times factors, in the shapes of the scores.
+
+    It takes the time of three calls of `cpu.outside`.
+    """
     return _surprise_gradient((spans, root, rules, emission), None, lengths, factors)
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
-    """Return the gradient of cross-entropies times factors with respect to the first scores."""
+    """Return the gradient of cross-entropies times factors with respect to the first scores.
+
+    The arguments are scores, the other scores, lengths and factors.
+    """
     return _surprise_gradient(arguments[:4], arguments[4:8], arguments[8], arguments[9])
 
 
 def derivative(*arguments: Tensor) -> Scores:
     """Return gradients of <weighted marginals, directions> with respect to the scores and the weights.
 
-    The time is that of `entropy_gradient`.
-
-    The arguments are scores, lengths, weights, a direction for each of the scores, and the chart.
+    The arguments are scores, lengths, weights, a direction for each of the scores, and the chart. The time is that
+    of `entropy_gradient`.
     """
     scores, toward, chart = arguments[:4], arguments[6:10], arguments[10]
     lengths, weights = arguments[4:6]
@@ -179,7 +187,7 @@ def _surprise_direction(scores: Scores, other: Scores | None, lengths: Tensor) -
 
 def _below(scores: Array, tops: Array) -> Array:
     """Return the largest score of each group minus each score."""
-    some = np.where(tops > -np.inf, tops, 0.0)  # of a group in which all is forbidden none lies below another
+    some = np.where(tops > -np.inf, tops, 0.0)  # no NaN for a group of only -inf
     return some.reshape(-1, *(1,) * (scores.ndim - 1)) - scores
 
 

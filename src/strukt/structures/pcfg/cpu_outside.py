@@ -226,8 +226,9 @@ def _to_words(
     grammar: Grammar, b: int, batch: int, n: int, weight: float,
     workspace: Workspace, around: Outside, expected: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate derivatives from the sums over rules with words to rules and words, whose values are multiplied
-    by the item's weight.
+    """Propagate derivatives from the sums over rules with words to these rules and to the words.
+
+    The values of words are multiplied by the item's weight, also for `_store`.
     """
     g = b * len(grammar.rules) // batch
     pull(grammar.beside[g], around.beside[:n], around.words)

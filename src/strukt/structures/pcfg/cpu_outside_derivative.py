@@ -1,7 +1,7 @@
 """Derivatives of a grammar's marginals along a direction of its scores: the outside pass in forward mode.
 
-It runs after `cpu_inside_derivative`, which defines moves. Workspaces come in pairs here; the second holds the
-moves of the first. So do the derivatives of the log-partition, `cpu_outside.Around`.
+It runs after `cpu_inside_derivative`, which defines moves. Each `Workspace` and each `cpu_outside.Outside` comes
+with a second one, which holds its moves.
 """
 
 from __future__ import annotations
@@ -235,8 +235,9 @@ def _to_words(
     grammar: Grammar, moves: Moves, g: int, n: int, weight: float, workspace: Workspace, moved: Workspace,
     around: Outside, around_moves: Outside, expected: Expected, expected_moves: Expected, slot: int,
 ) -> None:  # fmt: skip
-    """Propagate derivatives from the sums over rules with words to rules and words, whose values are multiplied
-    by the item's weight.
+    """Propagate derivatives from the sums over rules with words to these rules and to the words.
+
+    The values of words are multiplied by the item's weight, also for `_store`.
     """
     move_pull(
         grammar.beside[g], moves.grammar.beside[g], around.beside[:n], around_moves.beside[:n], around.words,

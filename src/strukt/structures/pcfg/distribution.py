@@ -37,9 +37,9 @@ class PCFG(ContextFreeGrammar):
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The parts to which
     `marginals`, `condition` and `max_marginals` refer are labelled spans. A sentence of one word has no tree,
-    because nonterminals need two children: its log-partition is -inf. Sums and maxima take O(n^3 s^2 + n^2 s^3 + n s
-    p (s + p)) time per item (`topk` adds O(k n^2 (s + p)^2) on CPUs, and takes k^2 times the whole in the
-    reference).
+    because nonterminals need two children: its log-partition is -inf. Sums and maxima take O(n^3 s^2 + n^2 s^3 +
+    n s p (s + p)) time per item; `topk` adds O(k n^2 (s + p)^2) with kernels, and takes k^2 times as long in the
+    reference.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

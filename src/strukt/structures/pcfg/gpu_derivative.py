@@ -20,7 +20,7 @@ from strukt.structures.pcfg.gpu_tops import by_scores, ratios, slopes_of_tops, t
 from strukt.structures.pcfg.reference import ORACLES
 
 BYTES = 24
-"""The size of a number in float64 with its move."""
+"""The size in bytes of a number in float64 with its move."""
 
 
 class Moving(NamedTuple):

@@ -3,8 +3,8 @@
 A cross-entropy is the growth of the log-partition when each score moves by minus the other score, plus the other
 log-partition; its gradient is the change of the marginals along this direction (Li and Eisner 2009). Scores are
 taken relative to the highest ones, so that growth is a sum of terms that are not negative, all in float64. The CPU
-computes items whose result is far below the growth, so that its digits are lost, and those of which the other
-grammar forbids something. Which these are is read from the device, once.
+computes items whose result is so far below the growth that its digits are lost, and items in which the other
+grammar forbids a part that the first one allows. The indices of these items are read from the device, once.
 """
 
 from __future__ import annotations
@@ -48,28 +48,40 @@ class CrossEntropies(NamedTuple):
 
 
 def entropy(*arguments: Tensor) -> Tensor:
-    """Return the entropies ``(batch,)`` of scores and lengths, in the time of three `gpu.inside` in float64."""
+    """Return the entropies ``(batch,)``, in the time of three calls of `gpu.inside` in float64.
+
+    The arguments are scores and lengths.
+    """
     if not fits_in_memory(arguments[:4], arguments[4]):
         return _on_cpu("entropy", *arguments)  # type: ignore[no-any-return]
     return _surprises("entropy", arguments[:4], None, arguments[4])
 
 
 def surprise(*arguments: Tensor) -> Tensor:
-    """Return the cross-entropies ``(batch,)`` of scores, others and lengths; the time of four `gpu.inside`."""
+    """Return the cross-entropies ``(batch,)``, in the time of four calls of `gpu.inside` in float64.
+
+    The arguments are scores, the other scores, and lengths.
+    """
     if not fits_in_memory(arguments[:4], arguments[8]):
         return _on_cpu("surprise", *arguments)  # type: ignore[no-any-return]
     return _surprises("surprise", arguments[:4], arguments[4:8], arguments[8])
 
 
 def entropy_gradient(*arguments: Tensor) -> Scores:
-    """Return the gradient of entropies times factors, in the shapes of the scores; time as `gpu.derivative`."""
+    """Return the gradient of entropies times factors, in the shapes of the scores; time as `gpu.derivative`.
+
+    The arguments are scores, lengths and factors.
+    """
     if not fits_in_memory(arguments[:4], arguments[4]):
         return _on_cpu("entropy_gradient", *arguments)  # type: ignore[no-any-return]
     return _gradient("entropy_gradient", arguments[:4], None, *arguments[4:])
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
-    """Return the gradient of cross-entropies times factors with respect to the first scores."""
+    """Return the gradient of cross-entropies times factors with respect to the first scores.
+
+    The arguments are scores, the other scores, lengths and factors.
+    """
     if not fits_in_memory(arguments[:4], arguments[8]):
         return _on_cpu("surprise_gradient", *arguments)  # type: ignore[no-any-return]
     return _gradient("surprise_gradient", arguments[:4], arguments[4:8], *arguments[8:])
@@ -144,7 +156,7 @@ def _forbidding(scores: Scores, other: Scores) -> Tensor:
 
 
 def _totals(scores: Scores, lengths: Tensor) -> Numbers:
-    """Return the totals of items."""
+    """Return the totals of all items, without derivatives."""
     ring = gpu_rings.Sums(scores[3])
     chart = gpu_rings.opened(ring, scores, lengths)
     fill(ring, chart)

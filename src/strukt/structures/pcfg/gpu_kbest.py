@@ -1,8 +1,7 @@
 """The k best trees of a grammar in Triton: the search of `cpu_kbest`, one program for each item.
 
 As there, the first choice is the label of the whole sentence. Then comes one choice for each span of several
-words,
-parents before children: the fencepost between its children, and their labels. Candidates are kept as in
+words, parents before children: the fencepost between its children, and their labels. Candidates are kept as in
 `strukt.kernels.engine.gpu.kbest`.
 """
 
@@ -25,7 +24,7 @@ def offer(other, choice, first_code, candidates, least, slot, S: tl.constexpr):
         choice: The choice of each candidate.
         first_code: The code of choice 0 at the place where the candidates deviate.
         candidates: The scores and the codes in the queue, and its number of slots.
-        least, room: The score and the slot of the worst candidate in the queue.
+        least, slot: The score and the slot of the worst candidate in the queue.
         S: The number of slots that are compared at a time.
     """
     scores, codes, slots = candidates

@@ -22,7 +22,7 @@ SPANS, TERMS = 4, 16
 """The number of spans in a tile of one width, each of which has its own matrix, and of terms at a time."""
 
 BLOCK = 1024
-"""The number of numbers that a program converts."""
+"""The number of elements that a program converts."""
 
 
 @dataclass(frozen=True)

@@ -40,21 +40,21 @@ class PCFGGuide(Guide[SentenceState]):
     """A grammar that computes the probability that a sentence will meet a constraint.
 
     The probability is exact: the grammar is intersected with the automaton of the constraint. The interface is
-    that of `HMMGuide`, but a sentence must be derived by the grammar and have 2 to n words. All probabilities are
-    conditional on that.
+    that of `HMMGuide`, but prompt and text together must be a sentence that the grammar derives, so that it has
+    two or more words. All probabilities are conditional on that and on ``length``.
 
     Args:
-        root: ``(s,)``, as in `PCFG`: log-probabilities of the nonterminal of a sentence.
+        root: ``(s,)``, as in `PCFG`: log-probabilities of each nonterminal as the label of the sentence.
         rules: ``(s, s + p, s + p)``, log-probabilities of the rules of each nonterminal.
-        emission: ``(v, p)``, log-probabilities of all words from each preterminal. The end word is ignored.
+        emission: ``(v, p)``, log-probabilities of each word from each preterminal; those of ``end`` are ignored.
         constraint: The set of sentences to generate, over the v words; see `strukt.automata`.
-        length: The largest number of words n after a prompt, including the end word.
-        end: The word that ends a sentence for the language model; None if every sentence has the full length.
+        length: The largest number of words n after a prompt. The end word counts, but a sentence of n words needs
+            none.
+        end: The word that ends a sentence for the language model; None if every text has exactly n words.
 
-    Suitable for small grammars: the constructor takes O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time, for q states
-        of
-    the automaton, and the next word of each sentence of t words O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2),
-    in double precision.
+    Suitable for small grammars: the constructor takes O(n^2 q^3 u^2 + n q^2 u^3 + v p) time, for q states of the
+    automaton and u = s + p symbols. The next word of each sentence of t words takes O((t + 1) n q (t + n q + u)
+    u^2 + t^2 (t + u) u^2 + v p). All of this is in double precision.
 
     Raises:
         ValueError: If shapes, types, or the words of grammar and constraint do not fit.
@@ -157,7 +157,7 @@ class PCFGGuide(Guide[SentenceState]):
         tops = chances.amax(1, keepdim=True)  # the probability of the words so far cancels
         chances = chances / torch.where(tops > 0, tops, 1.0)
         states = self._states(automaton, words, prompt)
-        each, whole = next_words(self._grammar, automaton, chances, states, left)
+        each, whole = next_words(self._grammar, automaton, chances, states, left, exact=self.end is None)
         if self.end is not None:
             each = each.index_fill(0, torch.tensor(self.end, device=self.device), float(whole))
         return each.log().to(self._dtype)

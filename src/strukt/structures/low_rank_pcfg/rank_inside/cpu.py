@@ -29,7 +29,10 @@ def chart_shape(
 def inside(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n^3 r + n^2 r min(r, s) + n p r) per item."""
+    """Return the log-partition ``(batch,)`` and the chart.
+
+    Time O(n^3 r + n^2 r min(r, s) + n p r) per item, and O(s r^2) per grammar.
+    """
     scores = (emission, root, left, right, head)
     chart = torch.from_numpy(empty(chart_shape(*scores, lengths)))
     work = _sentences(*scores, lengths, chart)

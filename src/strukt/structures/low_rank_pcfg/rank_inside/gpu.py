@@ -30,7 +30,10 @@ def chart_shape(
 def inside(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and chart; O(n^3 r + n^2 r min(r, s) + n p r) per item, in n steps."""
+    """Return the log-partition ``(batch,)`` and the chart, in n dependent steps.
+
+    Time O(n^3 r + n^2 r min(r, s) + n p r) per item, and O(s r^2) per grammar.
+    """
     scores = (emission, root, left, right, head)
     return gpu.run_inside(_inputs(*scores, lengths), REFERENCE, scores)
 
