@@ -45,9 +45,9 @@ def log_evidence(
         checkpoint: Whether to store O(sqrt(n)) messages for the gradient instead of all n, at the cost of one more
             forward pass.
         storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
-        group: The processes over which states are distributed, z for each; or None. The factors then have one more
-            feature: ones in the first, zeros in the last. Sentences with a scale that underflows count as
-            impossible, and there are no higher derivatives.
+        group: The processes over which states are distributed, z for each; or None. The factors then have one
+            more feature: a column of ones in the first, a row of zeros in the last. Sentences with a scale
+            that underflows count as impossible, and there are no higher derivatives.
         blocks: The block of states of each word, or None. With blocks, ``emission`` is ``(v, k)``, for the states
             of a word's block only, and there is no band. The gradient stores the distributions of states before
             all words, ``(tokens, k)``.

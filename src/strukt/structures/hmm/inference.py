@@ -76,7 +76,7 @@ class HMMInference(HMMParameters):
     def predict_next(self, x: Tensor, lengths: Lengths | None = None) -> distributions.Distribution:
         """Return the distribution of the next observation, with batch shape ``(*)``; differentiable.
 
-        For words it is a ``torch.distributions.Categorical``, for vectors a mixture over the states.
+        For words it is a ``torch.distributions.Categorical``, for vectors and counts a mixture over the states.
 
         Raises:
             InfeasibleError: If some sequence is impossible.
@@ -192,7 +192,8 @@ class HMMInference(HMMParameters):
     def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the probability of each state given all observations: ``(*, n, z)``; differentiable.
 
-        These are the marginals of `posterior`, but in O(n z r) time at low rank.
+        These are the marginals of `posterior`, but in O(n z r) time at low rank. Zeros in the padding, and for
+        impossible sequences.
         """
         seen = self._observed(x, lengths)
         states = filtering_smoothing.smoothed(seen.rows, seen.lengths, *self._model(seen))

@@ -58,6 +58,10 @@ class PoissonPrior:
 
     Raises:
         ValueError: If a field is neither a number nor a tensor, or is negative or not finite.
+
+    Examples:
+        >>> PoissonPrior(total=2.0, weight=1.0)
+        PoissonPrior(total=2.0, weight=1.0)
     """
 
     total: float | Tensor = 0.0

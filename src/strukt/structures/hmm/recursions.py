@@ -46,7 +46,7 @@ class Recursion(abc.ABC):
 
         Args:
             kept: The tensors that `forward` stored.
-            final: ``(batch, z)``, beta at the last word of each sentence.
+            final: ``(batch, z)``, beta at the last word of each sentence; see `strukt.structures.hmm.backward`.
             requested: Whether each of the gradients is needed; any other may be None.
         """
 

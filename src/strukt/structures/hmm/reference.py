@@ -61,7 +61,10 @@ def forward(
 
 
 def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:
-    """Return the log-weights of the states after a step, ``(b, z)``, from those before; see `log_factors`."""
+    """Return the log-weights of the states after a step, ``(b, z)``, from those before; see `log_factors`.
+
+    With ``frugal``, the backward pass recomputes the terms of the sums.
+    """
     if frugal and torch.is_grad_enabled():
         return checkpoint(_advance, state, factors, banded, use_reentrant=False)  # type: ignore[no-any-return]
     return _advance(state, factors, banded)

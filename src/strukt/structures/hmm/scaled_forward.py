@@ -1,7 +1,8 @@
 """The scaled forward algorithm in probability space: each step divides the weights of the states by their sum.
 
 The log-evidence is the sum of the logs of these sums, called scales. The probabilities of a word in the states are
-divided by their maximum, whose log is added separately.
+divided by their maximum, whose log is added separately. A message is what a step passes to the next one; see
+`strukt.structures.hmm.steps.Steps.message`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Fused passes of low-rank grammars: a chart of probabilities over ranks, with one exponent for each span.
+"""Fused passes of low-rank grammars: a chart of probabilities over ranks, with one log-scale for each span.
 
-Matrix products are PyTorch's, sums over split points are compiled. An item for which underflow could matter is
+Matrix products are PyTorch's; sums over split points are compiled. An item for which underflow could matter is
 computed in log space, by the reference.
 """
 

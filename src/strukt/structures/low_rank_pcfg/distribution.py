@@ -42,15 +42,17 @@ class LowRankPCFG(ContextFreeGrammar):
             j > i with label A. All 0 if None.
         validate_args: Whether to check values as well as shapes.
 
-    Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is
-    never copied. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no tree.
+    Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is not
+    copied for each of them. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no
+    tree.
 
     Without ``spans``, `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time per item, or O(n^3 r + n^2 s r) if
     that is less, and O(n p r) for the words (Yang, Liu and Tu 2022); so do its gradients. With ``spans``, it takes
     O(n^3 r + n^2 s r + n p r), like `marginals`, `condition` and `sample`. Best trees do not decompose over ranks,
     because the score of a tree sums over them: `mode`, `topk`, `max_marginals`, `entropy`, `cross_entropy`,
-    `log_count` and `rsample_relaxed` build all rules (`to_pcfg`), and raise an error for more than 2^24. `mbr`
-    also works with more, if no score of the grammar is -inf. It is the customary way to parse with such grammars.
+    `log_count`, `rsample_relaxed` and `sparsemap` build all rules (`to_pcfg`), and raise an error for more than
+    2^24. `mbr` also works with more, if no score of the grammar is -inf. It is the customary way to parse with
+    such grammars.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

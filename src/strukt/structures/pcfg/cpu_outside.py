@@ -68,7 +68,7 @@ class Outside(NamedTuple):
 
 
 @inner
-def make_around(n: int, s: int, p: int) -> Outside:
+def make_outside(n: int, s: int, p: int) -> Outside:
     return Outside(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
@@ -94,7 +94,7 @@ def outside(
     ``weights (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
-    workspace, around = make_workspace(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
+    workspace, around = make_workspace(n, s, emission.shape[2]), make_outside(n, s, emission.shape[2])
     slot = start % len(expected.pairs)
     for b in range(start, batch, step):
         n = lengths[b]

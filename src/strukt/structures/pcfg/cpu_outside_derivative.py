@@ -13,7 +13,7 @@ from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
 from strukt.structures.pcfg.cpu_inside import Workspace, make_workspace, weigh_labels, weigh_splits
 from strukt.structures.pcfg.cpu_inside_derivative import Moves, grow_item, move_pairs, move_splits, move_words
-from strukt.structures.pcfg.cpu_outside import Expected, Outside, make_around
+from strukt.structures.pcfg.cpu_outside import Expected, Outside, make_outside
 from strukt.structures.pcfg.cpu_products import BLOCK, product
 from strukt.structures.pcfg.cpu_weights import Grammar
 
@@ -33,7 +33,7 @@ def change(
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     p = emission.shape[2]
     workspace, moved, grown = make_workspace(n, s, p), make_workspace(n, s, p), np.empty((n, n + 1, s))
-    around, around_moves = make_around(n, s, p), make_around(n, s, p)
+    around, around_moves = make_outside(n, s, p), make_outside(n, s, p)
     slot = start % len(expected.pairs)
     for b in range(start, batch, step):
         n, g = lengths[b], b * len(grammar.rules) // batch

@@ -33,7 +33,7 @@ class PCFG(ContextFreeGrammar):
         validate_args: Whether to check values as well as shapes.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. Tensors that all items share are
-    never copied.
+    not copied for each item, except by `rule_marginals`.
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The parts to which
     `marginals`, `condition` and `max_marginals` refer are labelled spans. A sentence of one word has no tree,

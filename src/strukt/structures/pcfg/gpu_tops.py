@@ -1,4 +1,4 @@
-"""The totals of items of a grammar on GPUs, and the first and the last derivatives of an outside pass."""
+"""The totals of items of a grammar on GPUs, and the derivatives with which an outside pass begins and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters of observations (k-means), at which the means of Gaussians and the rates of counts start in a fit."""
+"""Clusters of observations (k-means), where restarts of a fit place the means of Gaussians and Poisson rates."""
 
 from __future__ import annotations
 
