@@ -1,4 +1,4 @@
-"""Probabilistic Transformers in graphs of torch.compile and torch.export, under torch.func, and in half precision."""
+"""Probabilistic Transformers under torch.compile, torch.export and torch.func, and in half precision."""
 
 import pytest
 import torch

@@ -127,7 +127,7 @@ def compiled_equals_eager(subject: Subject) -> None:
 
 @law()
 def half_types_are_computed_in_float32(subject: Subject) -> None:
-    """Compare half precision with float32 on equal scores: results are float32, gradients have the dtype of the scores.
+    """Compare half precision with float32 on equal scores: results are float32, gradients as narrow as scores.
 
     The best structure and samples after the same seed must be equal.
     """
