@@ -57,6 +57,13 @@ def test_it_goes_on_in_the_middle_of_an_epoch():
     assert rest == whole[2:]
 
 
+def test_every_process_has_a_batch_even_if_there_are_fewer_batches_than_processes():
+    small = dataclasses.replace(CONFIG, tokens=sum(SIZES) * len(SIZES))
+    shares = [Batches(SENTENCES, SIZES, small, Progress(), rank, 4).order(0) for rank in range(4)]
+    assert [len(share) for share in shares] == [1, 1, 1, 1]
+    assert {tuple(batch) for (batch,) in shares} == {tuple(shares[0][0])}
+
+
 def test_processes_share_the_batches_evenly():
     whole = batches().order(0)
     shares = [batches(rank=rank, processes=3).order(0) for rank in range(3)]

@@ -1,4 +1,4 @@
-"""Configurations in the package, for `strukt train TASK --config NAME`.
+"""Configurations that are part of the package, for `strukt train TASK --config NAME`.
 
 Each configuration is a file `NAME.yaml` in this folder; those of published models are in `published/`. The first
 line names the task, and says what the configuration is for, or where it was published::
@@ -20,7 +20,7 @@ _FIRST_LINE = re.compile(r"# strukt train (\w+): (.+)\n")
 
 @dataclass(frozen=True)
 class Configuration:
-    """The options of a model.
+    """A file of options for `strukt train` that is part of the package.
 
     Attributes:
         name: The name in `--config`, such as `fast` or `published/cogs`.
@@ -39,7 +39,7 @@ def configurations() -> dict[str, Configuration]:
     """Return all configurations by name, in alphabetical order.
 
     Raises:
-        ValueError: If the first line of a file is of another form.
+        ValueError: If the first line of a file does not name a task and say what the configuration is for.
 
     Examples:
         >>> all(name == configuration.name for name, configuration in configurations().items())

@@ -10,7 +10,7 @@ from typing import TypeVar
 Outcome = TypeVar("Outcome")
 
 RESAMPLES = 250
-"""The default number of resamples; the ends of intervals then vary by about a tenth of the interval's length."""
+"""The default number of resamples; the ends of an interval then vary, with the seed, by a tenth of its length."""
 
 
 def intervals(

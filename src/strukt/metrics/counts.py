@@ -20,7 +20,7 @@ def require_same_length(gold: Sized, predicted: Sized, values: str, unit: str = 
     """Check that there are as many predicted values as gold ones, before any of them is counted.
 
     Raises:
-        ValueError: If there are not.
+        ValueError: If their numbers differ.
 
     Examples:
         >>> require_same_length(["DET"], [], "tags")

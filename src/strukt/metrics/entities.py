@@ -47,7 +47,7 @@ class EntityF1:
         self.right_by_predicted_depth.update((entity.label, predicted_depths[entity]) for entity in right)
 
     def result(self) -> dict[str, float]:
-        """Return precision, recall and F1 of entities, and F1 of nested entities, in per cent; 0 without any."""
+        """Return precision, recall, F1, and F1 of nested entities, in per cent; 0 for a denominator of 0."""
         kinds = self._kinds()
         whole, nested = self._scores(kinds), self._scores(kind for kind in kinds if kind[1])
         return {name: whole[name] for name in ("precision", "recall", "f1")} | {"nested_f1": nested["f1"]}

@@ -43,8 +43,8 @@ class LogicalForms:
         """Add one sentence.
 
         Raises:
-            DataError: If the predicted sentence has no tags.
-            ValueError: If the sentences differ in length.
+            DataError: If the gold sentence has tags, and the predicted one has none.
+            ValueError: If the sentences have tags, and differ in length.
         """
         self.gold[gold.case] += 1
         self.exact[gold.case] += gold.logical_form == predicted.logical_form
@@ -62,7 +62,8 @@ class LogicalForms:
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return, under "case", the scores of each generalisation case, in alphabetical order of the cases.
 
-        They are `sentences` and `forms`, as in `result`, and `gold`, the number of sentences.
+        They are `sentences` and `forms`, as in `result`, and `gold`, the number of sentences. Sentences without a
+        case are left out.
         """
         rows = {
             case: {

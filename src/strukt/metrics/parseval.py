@@ -16,7 +16,7 @@ UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
 """Constituents with these labels do not count, anywhere in a tree; of the last four, COLLINS.prm has only TOP."""
 
 EQUAL = {"PRT": "ADVP"}
-"""Labels that count as another label, each with this other label."""
+"""Labels that count as another label: each key counts as its value."""
 
 
 class Parseval(LabelCounts):

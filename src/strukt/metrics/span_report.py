@@ -25,8 +25,8 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
         A table without a final newline, or "no spans". The column `gold` is the number of gold spans.
 
     Raises:
-        ValueError: If `gold` and `predicted` differ in the number of sentences, or in the length of a sentence, or
-            if a sentence is not a sequence of tags.
+        ValueError: If `gold` and `predicted` differ in the number of sentences, or in the length of a sentence; if
+            a sentence is not a sequence of tags; or if a tag is empty or not a string.
 
     Examples:
         >>> print(report([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "B-LOC", "O"]]))

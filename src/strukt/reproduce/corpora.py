@@ -50,7 +50,7 @@ def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch:
 
 
 def short_trees(path: Path) -> Iterator[Tree]:
-    """Yield the trees of 2 to 20 words, without punctuation, traces and function tags."""
+    """Yield trees without punctuation, traces and function tags, those that have 2 to 20 words left."""
     for sentence in brackets.read(path):
         tree = sentence.tree.without_traces().without_functions()
         if PUNCTUATION.issuperset(tree.tags):
@@ -93,7 +93,7 @@ def _fetch(name: str, folder: Path, wait: Wait, watch: Watch) -> None:
     try:
         obtain(CORPORA[name] if name in CORPORA else treebank(name), place, wait=wait, watch=watch)
     except (StruktError, OSError) as error:
-        remedy = f"strukt data get {name} -o {place}, or give the folder above yours with --data"
+        remedy = f"strukt data get {name} -o {place}, or give the parent folder of your copy with --data"
         raise DataError(f"the corpus {name} cannot be fetched ({error}); try: {remedy}") from error
 
 

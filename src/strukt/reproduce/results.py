@@ -140,7 +140,7 @@ def summary(values: Iterable[float]) -> str:
 
 
 def spread(centre: float, deviation: float | None) -> str:
-    """Format a mean with four significant digits, and its deviation, if known, with two.
+    """Format a mean with four significant digits, from 1,000 as an integer; and its deviation, if known, with two.
 
     Examples:
         >>> spread(84.6, 2.06), spread(11996.2, None)

@@ -83,7 +83,8 @@ def run(
         All results in the folder.
 
     Raises:
-        StruktError: If the folder has a run of the same row and seed with another command, or if `fit` fails.
+        StruktError: If the folder has a run of a row and seed with another command or other numbers of sentences,
+            a file cannot be provided, or `fit` fails.
     """
     results = place.results()
     for seed in seeds:

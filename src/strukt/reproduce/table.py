@@ -156,14 +156,14 @@ def parse(name: str, content: Mapping[str, Any]) -> Table:
     """Return the table that a JSON file describes.
 
     The values of `task`, `metric`, `files`, `options`, `first`, `minutes`, `trials` and `quick` may be given for
-    the whole table; a row may replace them, and of `options` each one by itself.
+    the whole table, and replaced by a row; in `files`, `options` and `quick`, a row replaces single entries.
 
     Args:
         name: The name of the table.
         content: The JSON object in the file.
 
     Raises:
-        KeyError: If a key is missing.
+        KeyError: If `title`, `source`, `measure` or `rows` is missing, or `name` or `title` of a row.
     """
     return Table(
         name=name,

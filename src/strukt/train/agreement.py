@@ -25,7 +25,10 @@ class Agreement:
         self._steps, self._until, self._asked = 0, 1, time.monotonic()
 
     def after_step(self, trainer: Trainer, requested: bool) -> bool:
-        """Return whether a process has made a request; call this after each step. False between two exchanges."""
+        """Return whether a process has made a request; call this after each step.
+
+        With several processes, the result is False at all steps without an exchange.
+        """
         if trainer.world_size == 1:
             return requested
         self._steps += 1

@@ -84,7 +84,9 @@ def _is_known(model: Model, sentence: Sentence) -> bool:
 
 
 class TimeLimit(Callback):
-    """End training after the first step beyond the time limit, as if the epoch were over.
+    """End training after a time limit, as if the epoch were over.
+
+    A single process stops after the first step beyond the limit; several processes stop about a second later.
 
     Args:
         minutes: The limit; 0 for no limit.

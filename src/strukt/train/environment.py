@@ -12,7 +12,7 @@ PACKAGES = ("strukt", "torch", "numpy", "numba", "lightning", "safetensors", "tr
 
 
 def environment() -> dict[str, str | int]:
-    """Return the versions of Python and packages, the system, and the numbers of CPUs, threads and the GPU's name.
+    """Return the versions of Python and packages, the system, the numbers of CPUs and threads, and the GPU's name.
 
     Examples:
         >>> environment()["torch"] == torch.__version__

@@ -56,14 +56,16 @@ def fit(
     Raises:
         DataError: If a corpus, or the checkpoint to resume from, cannot be used.
         SettingError: If an option has an invalid value.
-        StruktError: If the folder is in use, or holds files that would be overwritten.
+        StruktError: If the folder is in use, or holds files that would be overwritten; if a corpus is missing; or
+            if training diverges.
+        MissingExtraError: If Lightning is not installed.
         SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
             program has returned. Without a handler, the signal itself ends the process at that point.
     """
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise SettingError(
-            "--trainer.accelerator is gpu, but PyTorch finds none; omit the option, or give cpu"
+            "--trainer.accelerator is gpu, but PyTorch finds no GPU; omit the option, or give cpu"
         )
     processes = training_processes(config.trainer.devices)
     model_class = TASKS[task].model_class()

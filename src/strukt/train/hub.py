@@ -123,7 +123,7 @@ def push(folder: str | os.PathLike[str], repository: str, private: bool = False)
         The address of the commit.
 
     Raises:
-        DataError: If the folder holds no model that can be loaded, or if the hub rejects it.
+        DataError: If the folder holds no model with weights that can be loaded, or if the model cannot be pushed.
     """
     model = HubModel.of_folder(folder)
     facts = {"name": repository.rpartition("/")[2]}

@@ -175,8 +175,8 @@ def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
         parts.append(_table(rows))
         if trial.intervals:
             parts.append(
-                f"The intervals are percentiles of the bootstrap over sentences, {RESAMPLES} times: they reflect "
-                "the random choice of the sentences, but not the randomness of training."
+                f"The intervals are from the percentile bootstrap, with {RESAMPLES} resamples of sentences: they "
+                "reflect the random choice of the sentences, but not the randomness of training."
             )
     reached = scores(metrics.get("dev", {}))
     if reached:

@@ -125,7 +125,7 @@ def require_utf8(folder: str | os.PathLike[str]) -> None:
     """Check that the path of a folder is valid UTF-8, because safetensors and TensorBoard accept no other.
 
     Raises:
-        DataError: If it is not.
+        DataError: If the path is not UTF-8.
     """
     try:
         os.fspath(folder).encode("utf-8")
@@ -142,7 +142,8 @@ def described(path: Path) -> Model:
         path: The folder of the model.
 
     Raises:
-        DataError: If a file is missing or damaged.
+        DataError: If a file is missing or damaged, or the files do not describe a model.
+        MissingExtraError: If a package that the model needs is not installed.
     """
     saved = read_json(path / "config.json")
     symbols = read_json(path / "vocabularies.json")
@@ -180,7 +181,7 @@ def require_format(path: Path) -> None:
     """Check that a folder holds a finished model in a format that this release reads.
 
     Raises:
-        DataError: If it does not.
+        DataError: If it holds no model, an unfinished one, or one in a newer format.
     """
     if not os.path.isdir(path):
         raise DataError("there is no such model folder", path)

@@ -21,7 +21,10 @@ from strukt.train.model_folder import GRAPHS, described
 from strukt.train.onnx_graph import FormGraph, Graph
 
 FORM_VECTORS = "encoder.form_vectors"
-"""The network whose vectors are kept. Only its tables are rounded, because products would depend on the batch."""
+"""The network whose vectors are cached.
+
+Of its weights, int8 rounds the embedding tables only: matrix products in int8 depend on the rest of a batch.
+"""
 
 
 def load(folder: str | os.PathLike[str]) -> Model:

@@ -71,12 +71,12 @@ class RunFolder:
         """Check that the run may start or resume in this folder.
 
         Args:
-            run: Task, options, number of processes and digest of the corpus.
+            run: Task, options, number of processes, and the digest of the corpus as `sha256`.
             resume: Resume the run in the folder, instead of starting one.
 
         Raises:
-            StruktError: If a run to resume is missing, finished or has other options, or if a folder for a new run
-                already holds a model or an unfinished run.
+            StruktError: If a run to resume is missing or finished, or had other options or another corpus; or if a
+                folder for a new run already holds a model or an unfinished run.
         """
         record = self.training / "run.json"
         if not resume:
@@ -95,6 +95,8 @@ class RunFolder:
         differing = _differences(_flat(read_json(record)), _flat(run))
         if differing:
             name, before, now = differing[0]
+            if name == "sha256":
+                raise StruktError(f"{self.path}: cannot resume: the training corpus has changed; restore it")
             raise StruktError(
                 f"{self.path}: cannot resume: {name} was {before!r} and is now {now!r}; give the same options"
             )

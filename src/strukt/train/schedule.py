@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle, islice
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
@@ -84,9 +85,9 @@ class Batches:
         order = batches(
             self.sizes, self.config.tokens, self.config.seed, epoch, self.config.sentences or None
         )
-        # The first batches are repeated if the last round would leave processes without one.
-        missing = -len(order) % self.processes
-        return (order + order[:missing])[self.rank :: self.processes]
+        # Batches are repeated, from the first one on, if the last round would leave processes without one.
+        rounds = -(-len(order) // self.processes)
+        return list(islice(cycle(order), rounds * self.processes))[self.rank :: self.processes]
 
     def __iter__(self) -> Iterator[list[Sentence]]:
         for indices in self.order(self.progress.epoch)[self.progress.batch :]:

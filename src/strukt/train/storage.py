@@ -16,7 +16,7 @@ from strukt.errors import DataError
 from strukt.tensor_file import write_tensor_file
 
 LARGEST_JSON = 1 << 30
-"""Maximum size of a JSON file in bytes; a vocabulary of a million words has some tens of millions."""
+"""Maximum size of a JSON file in bytes; a vocabulary of a million words takes tens of millions of bytes."""
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -25,6 +25,9 @@ def write_json(path: Path, value: Any) -> None:
     Args:
         path: The file.
         value: A value that JSON can represent.
+
+    Raises:
+        DataError: If the file cannot be written.
     """
     with atomic_write(path) as stream:
         dump_json(value, stream)
@@ -36,7 +39,7 @@ def dump_json(value: Any, stream: TextIO, convert: Callable[[Any], Any] | None =
     Args:
         value: The value.
         stream: The stream.
-        convert: Function that makes JSON values of values that JSON does not have.
+        convert: Function that converts a value that JSON cannot represent into one that it can.
     """
     json.dump(value, stream, indent=2, ensure_ascii=False, default=convert)
     stream.write("\n")
@@ -49,7 +52,7 @@ def read_json(path: Path) -> Any:
         path: The file.
 
     Raises:
-        DataError: If the file is missing or damaged.
+        DataError: If the file is missing, damaged, not a regular file, or larger than `LARGEST_JSON`.
     """
     try:
         require_regular(path)
@@ -73,8 +76,8 @@ def require_regular(path: Path) -> None:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write tensors, atomically.
 
-    Tensors that are the same object in memory, such as tied parameters, are written once; the metadata of the file
-    record their other names.
+    Tensors that are the same view of the same memory, such as tied parameters, are written once; the metadata of
+    the file record their other names.
 
     Args:
         path: The file.

@@ -46,12 +46,12 @@ class Termination(Callback):
         ended: BaseException | None = None
         try:
             yield
-        except (SystemExit, ProcessExitedException) as error:  # the latter of a process that was started
+        except (SystemExit, ProcessExitedException) as error:  # the latter if a started process has ended
             if not self._is_noted:
                 raise
             ended = error
         finally:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL if handler is None else handler)  # None: not of Python
+            signal.signal(signal.SIGTERM, signal.SIG_DFL if handler is None else handler)  # None: set in C
         # Without a handler, the signal would end the program before it has the result of a finished training.
         if self._is_noted and (ended is not None or callable(handler)):
             signal.raise_signal(signal.SIGTERM)

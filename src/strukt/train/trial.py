@@ -29,7 +29,7 @@ class Trial:
         name: Name of the corpus.
         sentences: Number of sentences.
         words: Number of words.
-        seconds: Time to predict all of them.
+        seconds: Time to predict all of them; for the tasks lm, mlm, sort and count, to evaluate them.
         scores: Scores by name; in per cent unless the name says otherwise.
         intervals: 95 % confidence intervals by name of the score; empty if the scores cannot be computed from
             counts per sentence.
@@ -73,7 +73,7 @@ def run_trial(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
 
 
 def machine(model: Model) -> str:
-    """Return the name of the GPU, or of the processor and its number of threads, that a model computes on."""
+    """Return the name of the GPU that a model computes on, or of the processor, with the number of threads."""
     if model.device.type == "cuda":
         return torch.cuda.get_device_name(model.device)
     threads = torch.get_num_threads()
