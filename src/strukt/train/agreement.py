@@ -11,11 +11,11 @@ SECONDS = 1.0
 """The seconds between two exchanges with the other processes, if steps are short."""
 
 MOST_STEPS = 100
-"""The largest number of steps between two exchanges, however short the steps so far."""
+"""The largest number of steps between two exchanges, however short the steps are."""
 
 
 class Agreement:
-    """The agreement of all processes, after the same step, on whether one of them has made a request.
+    """The agreement of all processes, after the same step, on whether one of them has made a request, such as to stop.
 
     To exchange requests, all processes wait for each other and for their devices. So they do this about once a
     second, not after each step: each time, they agree on the number of steps until the next exchange.

@@ -26,7 +26,7 @@ class Classifier(ClassModel):
     """A classifier: predicts the class of each sentence, from the encoder alone or from dependency trees.
 
     Attributes:
-        prediction: The class of its predictions.
+        prediction: The Python class of its predictions.
     """
 
     task: ClassVar[str] = "classify"
@@ -75,7 +75,7 @@ class Classifier(ClassModel):
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
     def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
-        """Return for each sentence the score `trees`, the number of trees read, if the estimator reads few."""
+        """Return each sentence's share of the score `trees`, the number of trees read, if they are few."""
         counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
         return [{"trees": (float(trees), 1.0)} for trees in counts] or [{}] * count
 

@@ -25,8 +25,8 @@ class Config(TaskConfig):
             position in the sentence; attention: attend to the parent.
         average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the
             mean over the words of each sentence, as published for the Probabilistic Transformer.
-        hide: Probability of hiding a word in training. Its tags, except the verb, are then learned from its
-            context alone.
+        hide: Probability of hiding a word in training. Its tags are then learned from its context alone, except
+            the tag verb, which is not learned.
         encoder: Encoder, which computes a vector for each word; by default without characters and affixes.
     """
 

@@ -29,7 +29,7 @@ from strukt.tasks.common.sentences import require_format, trainable_sentences
 from strukt.tasks.common.symbols import COLUMN, PARENT, Forms
 
 NO_PLACE = "-1"
-"""The symbol of the absolute position of the parent, for a word without a parent."""
+"""The symbol in place of the parent's position, for a word without a parent, if positions are absolute."""
 
 
 class SemanticParser(SentenceModel):

@@ -14,7 +14,7 @@ def channel_diagrams(encoding: Encoding, forms: Sequence[str]) -> list[Diagram]:
     """Draw the most probable head of each word in each channel, with its probability.
 
     Args:
-        encoding: The distributions of mean field for one sentence.
+        encoding: The mean-field distributions of one sentence.
         forms: The words of the sentence.
 
     Returns:

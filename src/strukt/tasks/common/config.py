@@ -117,7 +117,7 @@ class FittingConfig:
 
 @dataclass
 class TaskConfig(FittingConfig):
-    """The options of tasks whose models read sentences by an encoder.
+    """The options of tasks whose models read sentences with an encoder.
 
     Args:
         encoder: Encoder, which computes a vector for each word.
@@ -170,7 +170,7 @@ def require_heads(heads: int, size: int) -> None:
     """Check that the number of heads of a Transformer divides its size.
 
     Raises:
-        SettingError: If it does not.
+        SettingError: If it does not divide the size.
     """
     if size % heads:
         raise SettingError(f"--heads is {heads}; expected a divisor of --size, {size}, for a Transformer")

@@ -1,4 +1,4 @@
-"""Models that read sentences by an encoder."""
+"""Models that read sentences with an encoder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt.viz import Diagram
 
 
 class EncodedModel(Model):
-    """A model that reads sentences by an encoder.
+    """A model that reads sentences with an encoder.
 
     Args:
         config: The configuration of the task.

@@ -147,7 +147,8 @@ class Model(nn.Module, ModelPictures, ABC):
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
         """Return the size of each sentence as input of the model, counted in `unit`.
 
-        The number of sentences in a batch times the largest size is at most `trainer.tokens`.
+        The number of sentences in a batch times the largest size is at most `trainer.tokens`; in prediction, a
+        longer sentence is alone in its batch.
 
         Args:
             sentences: The sentences; their annotation is ignored.

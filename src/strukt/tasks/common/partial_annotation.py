@@ -21,11 +21,16 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.sentences import trainable_sentences
 
 FORBIDDEN = "forbidden"
-"""The name under which batches have forbidden parts: `forbidden0`, `forbidden1` ... are their indices."""
+"""Prefix of the targets with the indices of forbidden parts: `forbidden0`, `forbidden1` ..., one for each axis."""
 
 
 def forbidden_targets(indices: Sequence[tuple[int, ...]], axes: int, name: str = FORBIDDEN) -> dict[str, Tensor]:
     """Return the indices of forbidden parts of a sentence as targets, one vector for each axis of the scores.
+
+    Args:
+        indices: The index of each forbidden part in the scores of the sentence.
+        axes: Number of axes of these scores.
+        name: Prefix of the names of the targets.
 
     Examples:
         >>> forbidden_targets([(0, 3), (2, 1)], 2)
@@ -68,7 +73,7 @@ def losses_of_sets(all_structures: StructuredDistribution, agreeing: StructuredD
 
     Args:
         all_structures: The distribution over all structures.
-        agreeing: The same, with score -inf for parts that no agreeing structure has.
+        agreeing: The distribution over the structures that agree.
     """
     losses: Tensor = all_structures.log_partition - agreeing.log_partition
     return losses
@@ -78,8 +83,8 @@ def cross_entropies_of_sets(scores: Tensor, agreeing: Tensor) -> Tensor:
     """Return the sum over words of the negative log-probability of their agreeing values, ``(batch,)``.
 
     Args:
-        scores: ``(batch, n, values)``.
-        agreeing: The same, with -inf for values that do not agree.
+        scores: ``(batch, n, values)``, the score of each value of each word.
+        agreeing: These scores, with -inf for values that do not agree.
     """
     return (scores.logsumexp(-1) - agreeing.logsumexp(-1)).sum(-1)
 

@@ -16,7 +16,7 @@ from strukt.viz.sentences import diagram_of
 from strukt.viz.svg import Picture
 
 DIGITS = 4
-"""Number of digits of probabilities in files."""
+"""Number of decimal places of probabilities in files."""
 
 
 class Prediction(Protocol):
@@ -58,7 +58,7 @@ class WordPrediction:
 
 
 def probability_notes(probabilities: Tensor) -> list[str]:
-    """Format probabilities with `DIGITS` digits, as in files.
+    """Format probabilities with `DIGITS` decimal places, as in files.
 
     Raises:
         ScoresError: If a probability is NaN.

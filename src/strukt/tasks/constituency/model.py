@@ -33,7 +33,8 @@ from strukt.tasks.constituency.prediction import TreePrediction
 class ConstituencyParser(SpanModel):
     """A constituency parser: predicts a tree without traces and function tags, and the tags of the words.
 
-    If all trees of the training corpus have the same outermost label, such as ROOT, it is added, not predicted.
+    If all trees of the training corpus have the same outermost label, and it is ROOT, TOP, S1 or empty, it is
+    added, not predicted.
     """
 
     task: ClassVar[str] = "constituency"
@@ -67,7 +68,7 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
-        """Return the labels of spans, the tags of words, and the outermost label if all trees have the same.
+        """Return the labels of spans, the tags of words, and the outermost label that is added to all trees.
 
         Labels of spans are sorted by frequency, so that frequent labels get code words that are far apart.
         """
@@ -219,9 +220,10 @@ def _require_possible(sentence: Sentence) -> None:
 
 
 def _spans(tree: Tree) -> list[Constituent]:
-    """Return the labelled spans of the binarised tree, without a shared outermost label such as ROOT.
+    """Return the labelled spans of the binarised tree, without an outermost label such as ROOT.
 
-    Of a partial tree, return the constituents only, of which those over the same words have a joint label.
+    Of a partial tree, leave out the spans that binarisation adds. Constituents over the same words have a joint
+    label.
     """
     inner = Tree.build(tree.words, tree.tags, _without_top(tree))
     return [span for span in binarise(inner) if not is_partial(tree) or span.label != EMPTY]

@@ -128,7 +128,7 @@ class Parser(DependencyScores, StructurePredictor):
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the heads plus the cross-entropy of the labels, as a mean over all words.
 
-        Words without annotation count in the mean, with a loss of 0.
+        Words without annotation count, too.
         """
         vectors = self._encoded(batch.inputs, batch.lengths)
         heads, labels = batch.targets["heads"], batch.targets["labels"]

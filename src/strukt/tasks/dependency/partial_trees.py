@@ -13,7 +13,7 @@ from strukt.nn.dependency_scorer import DependencyScores
 from strukt.tasks.common.partial_annotation import agreeing_values, forbidden_parts, forbidden_targets
 
 DENIED = "denied"
-"""The name under which batches have the forbidden labels of arcs; see `forbidden_targets`."""
+"""Prefix of the targets with the forbidden labels of arcs; see `forbidden_targets`."""
 
 
 def forbidden_arcs(sentence: Sentence, known: Vocabulary, labels: Sequence[int]) -> dict[str, Tensor]:

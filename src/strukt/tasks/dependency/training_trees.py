@@ -15,10 +15,11 @@ def training_trees(config: Config, sentences: Sequence[Sentence]) -> Sequence[Se
     """Return the sentences with trees that the criterion can learn from, after checking their trees.
 
     Raises:
-        DataError: If a sentence is not of a CoNLL-U file, or its heads are no tree.
+        DataError: If a sentence is not of a CoNLL-U file, or its heads are incompatible with a tree.
 
     Warns:
-        UserWarning: If sentences are left out because the trees of the criterion are projective.
+        UserWarning: If sentences are left out, because they have no annotation, or because the criterion needs
+            projective trees.
     """
     require = require_partial_tree if config.partial else conllu.require_tree
     trees: Sequence[Sentence] = [require(conllu_of(sentence)) for sentence in sentences]

@@ -13,8 +13,8 @@ class Config(classify.Config):
 
     Args:
         vectors: File of word vectors, such as GloVe. The vector of a definition is then trained to be close to
-            the vector of its word, and all words of the file are ranked by cosine. If empty, the words of the
-            training corpus are ranked by probability.
+            the vector of its word, and all words of the file are ranked by cosine similarity. If empty, the words
+            of the training corpus are ranked by probability.
     """
 
     summary = "the word that a definition defines"

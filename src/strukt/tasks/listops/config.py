@@ -35,8 +35,8 @@ class Config(TaskConfig):
         estimator: Method that selects the latent trees to read, and estimates the gradients of their scores, for
             structure tree; see `strukt.nn.estimators`.
         budget: Maximum number of dependents of a head, for structure tree-budget.
-        iterations: Maximum number of iterations of the solver of sparse marginals, or of the rounds of
-            structure tree-budget; 0 to continue to convergence.
+        iterations: Maximum number of iterations of SparseMAP, for estimators sparsemap and sparse-marginals, or of
+            LP-SparseMAP, for structure tree-budget; 0 to continue to convergence.
         reads: Input of the convolution. nothing: the tree only; words: the symbols as well.
         arc_size: Size of the vectors from which arcs are scored.
         size: Size of the vectors of symbols in the convolution.

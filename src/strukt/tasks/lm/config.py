@@ -52,7 +52,8 @@ class Config(FittingConfig):
         iterations: Maximum number of mean-field sweeps, or number of iterations of a Probabilistic
             Transformer.
         damping: Share of its old value that a score of mean-field attention keeps in a sweep.
-        tol: Sweeps of mean-field attention end once no weight changes by more; 0 for always --iterations sweeps.
+        tol: Sweeps of mean-field attention end once no weight changes by more than this; 0 for always --iterations
+            sweeps.
         input_feeding: Feed the context of attention to a separate decoder, word by word, as published; false to
             predict from the context and the state of a single LSTM.
         heads: Number of attention heads, or of channels of a Probabilistic Transformer.

@@ -97,7 +97,7 @@ class LanguageModel(Model):
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
-        """Return the number of words of each sentence, with its end if the model has a word for that."""
+        """Return the number of words of each sentence, counting its end if the model predicts it as a word."""
         return [len(self._forms(sentence)) for sentence in sentences]
 
     @override
@@ -206,8 +206,8 @@ class LanguageModel(Model):
             count: Number of sentences.
             longest: Maximum number of words; longer sentences are cut off.
             constraint: A regular language over word indices; sentences are sampled from the model conditioned on
-                it, exactly. Sentences that are cut off are in the language, too. With a constraint, a grammar cuts
-                no sentence off.
+                it, exactly. Sentences that are cut off meet it, too. With a constraint, a grammar cuts no sentence
+                off.
 
         Raises:
             SettingError: If there is a constraint, and the model has neither hidden states nor rules.

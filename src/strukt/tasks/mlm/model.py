@@ -59,7 +59,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set the biases of words to the logarithms of their counts; special symbols get the smallest bias."""
+        """Set the biases of words to the logs of their counts plus 1; special symbols get the smallest bias, 0."""
         frequencies = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
         never = {self.words.index(symbol) for symbol in (*SPECIALS, MASK)}
         bias = self.biases

@@ -30,9 +30,9 @@ def without_spans(
 ) -> LinearChain:
     """Return the distribution over the tags of a sentence that form none of some spans.
 
-    A span is a sequence of tags, so it is forbidden by an automaton: a tag of its own, a copy of the inside tag,
-    says that all words since its first one have its tags. From there, the tag that would complete the span is
-    forbidden. Copies are numbered after the tags, in the order of `copies`.
+    A span is a sequence of tags, so an automaton forbids it. Its state is an additional tag, a copy of the inside
+    tag: a word has the copy if all words from the start of the span to this one have the tags of the span. The tag
+    that would then complete the span is forbidden. Copies are numbered after the tags, in the order of `copies`.
 
     Args:
         chain: The distribution for a single sentence, without a batch axis.
@@ -63,7 +63,7 @@ def copies(spans: Sequence[Span], scheme: Scheme, numbers: Mapping[str, int]) ->
 
 
 def _ends(spans: Sequence[Span]) -> dict[tuple[int, str], list[int]]:
-    """Group spans by their first words and labels, with which only one can be begun at a time."""
+    """Group the ends of spans by first word and label: spans that begin alike share a copy of the inside tag."""
     groups = defaultdict(list)
     for start, end, label in sorted(set(spans)):
         groups[start, label].append(end)

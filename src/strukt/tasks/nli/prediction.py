@@ -33,4 +33,9 @@ class EntailmentPrediction(ClassPrediction):
 
 
 def pair_of(sentence: Sentence) -> Pair:
+    """Return the sentence as a pair of sentences.
+
+    Raises:
+        DataError: If it is not a pair.
+    """
     return require_format(sentence, Pair, "the model needs pairs of sentences")

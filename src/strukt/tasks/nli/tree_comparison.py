@@ -17,7 +17,7 @@ class TreeComparison(nn.Module):
     The trees of the two sentences are independent. If trees are sampled, the i-th samples of both form a pair.
 
     Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",
-    section 3. To the features of Tai, Socher and Manning (2015), |u - v| and u v, the vectors are added.
+    section 3. Tai, Socher and Manning (2015) have only the features |u - v| and u v, without u and v.
 
     Args:
         inputs: Size of the vectors of trees.

@@ -84,7 +84,7 @@ class Sorter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
-        """Return the sentence with the outputs, in ascending order, in notes `sorted=` of the words."""
+        """Return the sentence with the outputs in notes `sorted=`, that of step i at word i."""
         noted = sentence.with_misc(sorted=prediction.outputs)
         if not probabilities or prediction.probabilities is None:
             return noted

@@ -18,8 +18,8 @@ class Config(TaskConfig):
     Args:
         column: CoNLL-U column to predict; in two-column files it is always the second.
         criterion: Loss. cross-entropy: each tag on its own; crf: all tags of a sentence jointly, by a
-            linear-chain CRF; bits: cross-entropy with contrastive hashing, in an attention layer whose heads
-            are the bits of codes of words.
+            linear-chain CRF; bits: cross-entropy and contrastive hashing of binary codes of words, in an
+            attention layer with a head for each bit.
         average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the
             mean over the words of each sentence, as published for the Probabilistic Transformer.
         partial: Learn from partially annotated sentences: a word of the training corpus with `_` in the column
@@ -27,7 +27,7 @@ class Config(TaskConfig):
             cross-entropy.
         constraints: Tagging scheme of spans to enforce, or none, for criterion crf: bio (also called IOB2),
             iob1, bioes (IOBES), bilou or bmes.
-        bits: Number of bits of a code.
+        bits: Number of bits of the code of a word.
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
         code_weight: Weight of the contrastive loss, relative to the loss of the tags.
         code_labels: Words that count as alike in the contrastive loss: words with the same form, or with the

@@ -43,7 +43,7 @@ from strukt.viz import HeatMap, Lattice
 class Tagger(StructurePredictor):
     """A tagger: predicts a label for each word.
 
-    With criterion cross-entropy, transition scores stay 0, so that the chain is a softmax for each word.
+    Unless the criterion is crf, transition scores stay 0, so that the chain is a softmax for each word.
     """
 
     task: ClassVar[str] = "tag"

@@ -53,7 +53,7 @@ class LatentTreeConfig:
         """Check that the options fit each other.
 
         Raises:
-            SettingError: If some do not.
+            SettingError: If there is only one sample for estimator sample.
         """
         if self.estimator == "sample" and self.count < 2:
             raise SettingError(f"--latent.count is {self.count}; --latent.estimator sample needs 2 or more")

@@ -120,7 +120,7 @@ class ClassModel(StructuredModel):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the heads in the column HEAD, as a tensor for each latent tree."""
+        """Return the heads in the column HEAD, as the only structure."""
         return [torch.tensor(annotated_heads(sentence, "--against"))]
 
     @override
@@ -163,7 +163,7 @@ def label_of(sentence: Sentence) -> str:
     """Return the class of a sentence.
 
     Raises:
-        DataError: If it has none.
+        DataError: If it has no class.
     """
     assert isinstance(sentence, classes.Sentence)
     if sentence.label is None:

@@ -20,7 +20,7 @@ class ClassPrediction:
 
     Attributes:
         probabilities: The probability of each class.
-        with_note: Whether to write the probability of the class after the words.
+        with_note: Whether to write the probability of the class as a note.
         shares: See `Prediction`.
     """
 
@@ -40,7 +40,7 @@ class ClassPrediction:
 
     @property
     def notes(self) -> dict[str, str]:
-        """The notes written after the words: the probability of the class, as `p`."""
+        """The notes to write: the probability of the class, as `p`."""
         return {"p": self._written(self.ranking[0])}
 
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002

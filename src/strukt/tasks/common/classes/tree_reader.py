@@ -47,7 +47,7 @@ class TreeReader(nn.Module):
         self.tree = config.tree
         self.detach = config.detach
         self.scorer = TreeScorer(size, config.arc_size) if is_latent else None
-        self.latent = LatentStructure(self._read, _annotated_trees, estimator)
+        self.latent = LatentStructure(self._read, _trees, estimator)
 
     @property
     def estimator(self) -> Estimator:
@@ -86,7 +86,8 @@ class TreeReader(nn.Module):
         return mean
 
 
-def _annotated_trees(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
+def _trees(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
+    """Return the trees unchanged: `TreeReader.trees` has computed them."""
     return trees
 
 

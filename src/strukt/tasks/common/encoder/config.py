@@ -23,8 +23,8 @@ class MeanFieldConfig:
         dropout: Positions of dropout. everywhere: before, within and after the encoder; updates: only on heads
             and label scores, after each update.
         rank: Rank of the matrix of scores of a label and the label of its head.
-        distance: Largest distance between two words with scores of its own; null for scores that do not depend
-            on the distance.
+        distance: Largest distance between two words that has its own scores; all longer distances share theirs.
+            null for scores that do not depend on the distance.
         shared: Add scores that all distances share.
         decomposition: Decomposition of the matrix of scores of a label and the label of its head. full: none;
             uv: two factors; uvw: factors shared by channels; weighted: factors shared by distances; biased:

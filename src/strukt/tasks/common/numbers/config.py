@@ -18,8 +18,8 @@ class NumberConfig(FittingConfig):
         encoder: Encoder. bilstm: bidirectional LSTM; lstm: left-to-right LSTM; rnn: plain recurrent network;
             transformer: Transformer of two layers.
         decoder: Decoder: an LSTM or a plain recurrent network.
-        start: Initial state of the decoder, without attention. ends: from the first and the last position of
-            the encoder; last: the last position, as published.
+        start: Initial state of the decoder, without attention. ends: a projection of the encoder's vectors at
+            the first and the last position; last: the vector at the last position, as published.
         heads: Number of attention heads of a Transformer.
         attention: Attention of the decoder. none: no attention; dot-product: softmax over dot products;
             additive: softmax over scores of a perceptron; variational: additive, with random contexts;
@@ -28,7 +28,7 @@ class NumberConfig(FittingConfig):
             perceptrons over encoder and decoder states score positions and pairs of positions, as published.
         iterations: Maximum number of mean-field sweeps.
         damping: Share of its old value that a score keeps in a sweep; 0 as published.
-        tol: Sweeps end once no weight changes by more; 0 for always --iterations sweeps.
+        tol: Sweeps end once no weight changes by more than this; 0 for always --iterations sweeps.
         rivalry: Initial strength with which similar positions compete, for low-rank scores.
         prior: Mean of the prior of random contexts. mean: the mean of the encoder's vectors; standard: zero.
         kl_weight: Weight of the KL divergence of random contexts from their prior.

@@ -21,13 +21,13 @@ class SpanTaskConfig(TaskConfig):
             the label `_` may have further constituents. The loss is the likelihood of the annotation. For
             criterion likelihood.
         span_size: Size of the vectors from which spans are scored, for labels rather than codes.
-        label_size: Size of the vectors from which the labels of spans are scored; for criterion bits, each bit
+        label_size: Size of the vectors from which the labels of spans are scored or, for criterion bits, each bit
             of a code.
         bits: Number of bits of a code; at most 2^bits labels have different codes.
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
         temperature: Divisor of the similarities in the contrastive loss; 1 as published.
-        tree_weight: Weight of the likelihood of the tree, with which the contrastive loss compares only the
-            codes of given spans; 0 to learn trees and codes by the contrastive loss alone.
+        tree_weight: Weight of the negative log-likelihood of the tree. Above 0, the contrastive loss compares
+            probabilities of bits given their spans; at 0, it learns trees as well as codes.
         code_words: Codes of labels in the likelihood of the tree. fixed: one for each label, far from the
             others; learned: any codes, so that only the contrastive loss separates labels, and rare labels often
             share a code; sampled: as learned, but compared with codes sampled from the probabilities of their

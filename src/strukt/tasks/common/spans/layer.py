@@ -30,7 +30,7 @@ class GoldSpans:
         ends: ``(m,)``, the fencepost after the last word of each span.
         labels: ``(m,)``, the label index of each span.
         partial: ``(batch,)``, whether each sentence may have further labelled spans; None if none may.
-        forbidden: Targets of `partial_annotation.forbidden_targets`; empty if no spans are forbidden.
+        forbidden: Targets from `partial_annotation.forbidden_targets`; empty if no spans can be forbidden.
     """
 
     items: Tensor
@@ -131,7 +131,8 @@ class SpanLayer(nn.Module, ABC):
 
         Args:
             views: Word vectors ``(batch, n, size)``, one tensor for each view.
-            gold: The known spans. All other spans of a tree have the empty label.
+            gold: The known spans. All other spans of a tree have the empty label, except in partially annotated
+                sentences.
             lengths: ``(batch,)``, the numbers of words.
         """
 

@@ -50,7 +50,7 @@ class LikelihoodCodes(CodeSpans):
         return scores.float()
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean contrastive loss over spans, plus the weighted negative log-likelihood of the trees.
+        """Return the mean contrastive loss of a span, plus the weighted negative log-likelihood per word.
 
         Unknown spans are sampled from the distribution of the first view.
         """
@@ -80,7 +80,7 @@ class LikelihoodCodes(CodeSpans):
         return gold.trees(empty.index_put(places, known), lengths)
 
     def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
-        """Return the probabilities that each bit of the spans is -1 and +1, ``(m, K, 2)``.
+        """Return the probabilities that each bit of the spans is 0 and 1, ``(m, K, 2)``.
 
         They are conditional on the span if the likelihood trains the tree; otherwise, they are joint probabilities
         of bit and span.

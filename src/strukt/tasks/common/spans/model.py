@@ -92,12 +92,12 @@ class SpanModel(StructurePredictor):
         """
 
     def savable(self, sentence: Sentence) -> Sentence:
-        """Return a sentence in a format that can also say what is forbidden; by default, as it is."""
+        """Return a sentence in a format that can record forbidden spans; by default, unchanged."""
         return sentence
 
     @abstractmethod
     def partly_annotated(self, sentence: Sentence, spans: Sequence[tuple[int, int, str]]) -> Sentence:
-        """Return a sentence with these spans, which says that it may have others.
+        """Return a sentence with these spans, marked as partially annotated.
 
         Args:
             sentence: A sentence without spans, from `savable`.
@@ -112,7 +112,8 @@ class SpanModel(StructurePredictor):
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """Return `starts`, `ends` and `labels` of the known spans, ``(m,)`` each.
 
-        With `partial`, also return whether there may be others, `partial` ``(1,)``, and the forbidden spans.
+        With `partial`, also return whether the sentence may have other spans, `partial` ``(1,)``, and the
+        forbidden spans.
         """
         labels = self.vocabularies["labels"]
         rows = [(start, end, labels.index(label)) for start, end, label in self.known_spans(sentence)]

@@ -69,7 +69,7 @@ class GrammaticalText(Text):
 
     @override
     def guide(self, constraint: Automaton, length: int, end: int) -> PCFGGuide:
-        """Return the distribution over whole sentences of two or more words that satisfies the constraint."""
+        """Return the distribution over whole sentences of two or more words that satisfy the constraint."""
         if isinstance(self.grammar, CompoundPCFG):
             raise SettingError("a constraint needs a grammar with the same rules for all sentences (--latent 0)")
         with torch.no_grad():
@@ -88,7 +88,7 @@ class GrammaticalText(Text):
             yield _Rules(grammar.grammar(words, context=torch.randn(1, grammar.grammar.context)))
 
     def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
-        """Return for each sentence the tree with most correct spans in expectation (MBR), as brackets."""
+        """Return the tree of each sentence with the largest expected number of correct spans (MBR)."""
         distribution, _ = self._read(x, torch.where(lengths == 1, 0, lengths))
         s, tags = distribution.scores[1].shape[-1], distribution.scores[-1].argmax(-1)
         trees = [
