@@ -76,10 +76,10 @@ def uninformed(trees: Iterable[Tree]) -> dict[str, dict[str, float]]:
     }
     left_out = PUNCTUATION | {TRACE}
     known = [tree.without(left_out) for tree in trees if not left_out.issuperset(tree.tags)]
-    return {name: _reached(known, cut) for name, cut in cuts.items()}
+    return {name: _f1_of(known, cut) for name, cut in cuts.items()}
 
 
-def _reached(known: Sequence[Tree], cut: Callable[[int], int]) -> dict[str, float]:
+def _f1_of(known: Sequence[Tree], cut: Callable[[int], int]) -> dict[str, float]:
     metric = UnlabelledF1()
     for tree in known:
         metric.update(tree, binary(tree.words, cut))

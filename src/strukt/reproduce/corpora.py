@@ -50,7 +50,7 @@ def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch:
 
 
 def short_trees(path: Path) -> Iterator[Tree]:
-    """Yield trees without punctuation, traces and function tags, those that have 2 to 20 words left."""
+    """Yield the trees that have 2 to 20 words after punctuation, traces and function tags are removed."""
     for sentence in brackets.read(path):
         tree = sentence.tree.without_traces().without_functions()
         if PUNCTUATION.issuperset(tree.tags):
