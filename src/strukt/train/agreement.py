@@ -15,7 +15,7 @@ MOST_STEPS = 100
 
 
 class Agreement:
-    """The agreement of all processes, after the same step, on whether one of them has made a request, such as to stop.
+    """The agreement of all processes, after the same step, on whether one of them has requested to stop.
 
     To exchange requests, all processes wait for each other and for their devices. So they do this about once a
     second, not after each step: each time, they agree on the number of steps until the next exchange.

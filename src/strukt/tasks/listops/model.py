@@ -132,8 +132,8 @@ class ListModel(StructuredModel):
         """Return the most probable labels.
 
         Models with latent trees have more scores: `UAS`, the percentage of the gold tree's arcs that are in the
-        tree with the largest sum of arc probabilities; `heads`, the mean number of a symbol's heads with positive probability; and
-        `structures`, the mean number of trees read, if they are few.
+        tree with the largest sum of arc probabilities; `heads`, the mean number of a symbol's heads with positive
+        probability; and `structures`, the mean number of trees read, if they are few.
         """
         mixture = self._mixture(batch)
         certain, labels = mixture.log_likelihood(mixture.outputs).exp().max(-1)
