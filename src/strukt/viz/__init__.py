@@ -1,6 +1,7 @@
 """Pictures of structures: in the terminal, as SVG, as a page.
 
-Names are loaded on first use. Only recursions and the colours of codes import NumPy.
+The names of this package are loaded on first use, and need neither PyTorch nor NumPy, except that the colours of
+codes are computed with NumPy.
 """
 
 from __future__ import annotations

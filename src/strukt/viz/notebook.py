@@ -13,10 +13,13 @@ from strukt.viz.pictures.base import Picture
 
 
 def svg_of(result: object) -> str | None:
-    """Draw a result as a complete SVG document, for `strukt.shown.Shown`; return None if it cannot be drawn.
+    """Draw a result as a complete SVG document, for `strukt.shown.Shown`; None if its content cannot be drawn.
 
     Args:
         result: A picture, an annotated sentence, a program, or a result of `StructuredDistribution.sparsemap`.
+
+    Raises:
+        TypeError: If it is something else.
     """
     try:
         drawable = pictures(result)

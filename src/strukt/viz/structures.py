@@ -28,7 +28,7 @@ _TREES = (NonProjectiveTree, ProjectiveTree)
 def of_sparsemap(
     result: SparseMAP, forms: Sequence[str] = (), labels: Sequence[str] = ()
 ) -> list[WeightedStructures]:
-    """Return the structures of a SparseMAP result, a set for each item of the batch.
+    """Return the structures of a SparseMAP result, a set for each of the first `MOST` items of the batch.
 
     Args:
         result: The result of `StructuredDistribution.sparsemap`.

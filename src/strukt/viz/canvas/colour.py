@@ -10,7 +10,7 @@ def channels(colour: str) -> tuple[int, int, int]:
 
 
 def terminal_code(colour: str) -> str:
-    """Return the code of the nearest of the 256 colours that nearly every terminal has.
+    """Return the terminal code of the nearest colour of the 6 x 6 x 6 cube that nearly every terminal has.
 
     Examples:
         >>> terminal_code("#ff0000")

@@ -51,7 +51,7 @@ def with_probability(text: str, probability: float | None) -> str:
 
 
 def shorten(probability: float) -> str:
-    """Return a probability with two digits, as in the tables of papers.
+    """Return a probability with two decimals and without its leading zero, as in tables of papers.
 
     Examples:
         >>> shorten(0.984), shorten(0.997), shorten(0.0)
@@ -62,7 +62,7 @@ def shorten(probability: float) -> str:
 
 
 def two_digits(probability: float) -> str:
-    """Return a probability with two significant digits, for whole structures, which may be improbable.
+    """Return the probability of a whole structure, which may be tiny: two significant digits, one below 1e-4.
 
     Examples:
         >>> two_digits(0.984), two_digits(0.0123), two_digits(0.000012), two_digits(1e-310)

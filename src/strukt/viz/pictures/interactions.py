@@ -47,7 +47,7 @@ class Interactions(Picture):
         tree: The edges of a spanning tree as pairs of nodes; empty for none.
 
     Raises:
-        ValueError: If the weights are not finite and symmetric, or `tree` is not a spanning tree.
+        ValueError: If the weights are not n rows of n, finite and symmetric, or `tree` is not a spanning tree.
 
     Examples:
         >>> graph = Interactions("words", ["a", "b", "c"], [[0, 3, -1], [3, 0, 2], [-1, 2, 0]], [(0, 1), (2, 1)])

@@ -54,7 +54,7 @@ class Recursion(Picture):
         count = sum(map(len, self.columns))
         if count > MOST:
             raise ValueError(
-                f"the program has {count} cells, and {MOST} can be told apart; build it for a smaller size"
+                f"the program has {count} cells; expected at most {MOST} to draw it: build it for a smaller size"
             )
 
     def description(self) -> str:

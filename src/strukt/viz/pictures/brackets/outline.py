@@ -64,8 +64,8 @@ class _Entry(NamedTuple):
 def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
     """Draw a bracket per line; words are in the innermost bracket around them.
 
-    Lines connect brackets with the brackets inside them. If there is no room for them, each line of the outline
-    begins with the number of brackets around it.
+    Lines connect brackets with the brackets inside them. If there is no space for these lines, each bracket and
+    each run of words is preceded by the number of brackets around it.
 
     Examples:
         >>> brackets = [Bracket("S", 0, 5), Bracket("NP", 0, 2), Bracket("VP", 2, 5), Bracket("NP", 3, 5)]

@@ -11,8 +11,8 @@ from strukt.viz.pictures.brackets.picture import Bracket
 class Spans:
     """A horizontal strip for each word; strips are wide enough for their words, and together for labels over them.
 
-    A label is centred over the words of its bracket. It then touches no other label, and lies between the labels
-    of the first and the last part of the bracket.
+    A label is centred over the words of its bracket. It then touches no other label, and its centre is between
+    those of the first and the last part of the bracket.
 
     Args:
         words: The width of each word, in columns or pixels.

@@ -39,7 +39,7 @@ class Arc:
 
 
 def levelled(arcs: Iterable[Arc], words: int) -> list[Arc]:
-    """Assign levels to arcs, each just above the arcs that it covers; return the arcs, the shortest first.
+    """Assign levels to arcs, each just above the shorter arcs that overlap it; return them, the shortest first.
 
     Args:
         arcs: The arcs; their levels are ignored.
@@ -68,7 +68,7 @@ class Diagram(Picture):
         title: The title, such as the number of the sentence; may be empty.
 
     Raises:
-        ValueError: If the lengths of a column and of `forms` differ, or a head is out of range or its own head.
+        ValueError: If a column has entries, but not one per word, a head is out of range, or a word is its own head.
 
     Examples:
         >>> diagram = Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"])

@@ -90,7 +90,10 @@ class _Layout:
 
 
 def _offsets(arcs: list[Arc]) -> dict[Arc, float]:
-    """Return the distance of each arc from the centre of its head; lower arcs are further out, so none cross."""
+    """Return the distance of each arc from the centre of its head.
+
+    Lower arcs are further out, so that arcs from one head do not cross.
+    """
     fans: dict[tuple[int, bool], list[Arc]] = defaultdict(list)
     for arc in sorted(arcs, key=lambda arc: -arc.level):
         fans[arc.head, arc.dependent > arc.head].append(arc)

@@ -76,9 +76,10 @@ class _Layout:
         return self.centres[word] + self._reach(word)[1] + 1
 
     def _offset(self, arc: Arc, word: int) -> int:
-        """Return the column of an end of an arc from the centre of its word.
+        """Return the column of an end of an arc, relative to the centre of its word.
 
-        Arcs enter a word at its centre and leave it beside the centre, so that no two share a column.
+        An arc enters a word at its centre. All arcs that leave a word to one side begin in the column next to the
+        centre.
         """
         if word == arc.dependent:
             return 0

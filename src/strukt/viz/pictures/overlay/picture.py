@@ -87,7 +87,7 @@ class Overlay(Picture):
     def remark(self) -> str:
         """Explain the picture in a few words."""
         number = f"{self.count} of {self.count + self.others}" if self.others else f"{self.count}"
-        return f"{number} in one picture: what all have is grey, the rest has its weight"
+        return f"{number} in one picture: shared parts are grey, the others show their weight"
 
     def description(self) -> str:
         """Describe the parts in words, for screen readers."""

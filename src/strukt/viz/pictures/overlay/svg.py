@@ -1,7 +1,7 @@
 """Several structures in one picture as SVG: shared parts in grey, others in colour with their weight.
 
-Parts of the heaviest structure have one colour. Parts that only other structures have are dashed, in another
-colour.
+Parts of the heaviest structure have one colour. Parts that only other structures have are in another colour, with
+dashed lines.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _ends(arcs: list[Arc], roots: set[int]) -> dict[tuple[Arc, int], float]:
     """Return the distance of both ends of each arc from the centres of its words.
 
     Lower arcs end further out, so that few cross. The centre is for arcs from the root or, if there are none, for
-    the only arc that enters the word.
+    the only arc that enters the word, provided that it is the highest on its side.
     """
     entering: dict[int, int] = defaultdict(int)
     sides: dict[tuple[int, bool], list[Arc]] = defaultdict(list)
@@ -174,7 +174,7 @@ class _Brackets(_Layout):
         self.width = self.places.width + 2 * MARGIN
 
     def _levels(self) -> list[int]:
-        """Return the level of each bracket, just above the brackets that it covers."""
+        """Return the level of each bracket, just above all shorter brackets that overlap it."""
         skyline, levels = [0] * len(self.overlay.forms), []
         for part, _ in self.spans:
             levels.append(1 + max(skyline[part.start : part.end]))
