@@ -84,7 +84,7 @@ def test_expressions_have_what_was_asked_for_and_their_values(tmp_path, capsys):
         ),
         (["count", "-o", "x", "--largest", "2"], "--largest is for the task sort"),
         (["sort", "-o", "x", "--depth", "2"], "--depth is for the task listops"),
-        (["listops", "-o", "x", "--shortest", "2"], "--shortest is for the task sort and count"),
+        (["listops", "-o", "x", "--shortest", "2"], "--shortest is for the tasks sort and count"),
         (["listops", "-o", "x", "--arguments", "1"], "--arguments is 1; expected 2 or more"),
         (["listops", "-o", "x", "--operators", "MAX,MN"], "unknown operator 'MN'; did you mean 'MIN'?"),
         (

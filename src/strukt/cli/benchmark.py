@@ -18,7 +18,8 @@ def run(arguments: list[str]) -> int:
     """Print each table as soon as it is measured; return 1 if a library computes a wrong result.
 
     Raises:
-        UsageError: If strukt does not run from a checkout, if there is no such family, or if `gpu` finds no GPU.
+        UsageError: If an option is invalid, strukt does not run from a checkout, there is no such family, or `gpu`
+            finds no GPU.
     """
     options = _parser().parse(arguments)
     if options.rounds < 1:

@@ -26,7 +26,7 @@ class Order:
     Attributes:
         config: The `Config` of the task.
         output: The folder of the model.
-        resume: Whether to resume an interrupted run.
+        resume: True to resume an interrupted run.
     """
 
     config: Any
@@ -110,7 +110,7 @@ def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _file_of(task: str, name: str) -> str:
-    """Return the path of a configuration: its file, or that of the package, for a name that is no file."""
+    """Return the path of a file of options, or of the configuration of the package with this name."""
     is_name = name.startswith("published/") or re.fullmatch(r"[\w-]+", name)
     return _shipped_file(task, name) if is_name and not Path(name).is_file() else name
 
@@ -131,8 +131,8 @@ def _shipped_file(task: str, name: str) -> str:
     known = configurations()
     if name not in known:
         of_task = [other for other, each in known.items() if each.task == task]
-        hint = suggestion(name, of_task) if of_task else f"none is for {task!r}"
-        raise UsageError(f"there is no {name}; {hint}")
+        hint = suggestion(name, of_task) if of_task else f"the package has none for the task {task}"
+        raise UsageError(f"--config is {name!r}, neither a file nor a configuration of the package; {hint}")
     if known[name].task != task:
         right = f"strukt train {known[name].task} --config {name}"
         raise UsageError(f"{name} is for another task; use: {right}")

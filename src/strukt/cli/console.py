@@ -16,7 +16,7 @@ LONGEST_MESSAGE = 2000
 
 
 MANY = 30
-"""From this number of known names, messages do not list them, and compare only the last parts of dotted names."""
+"""If so many names are known, messages do not list them, and compare only the last parts of dotted names."""
 
 
 class UsageError(StruktError):
@@ -65,7 +65,7 @@ def choose(name: str, known: Iterable[str], kind: str) -> str:
 
 
 def suggestion(name: str, known: list[str]) -> str:
-    """Suggest the nearest known name, as a question; if none is near, list all known names.
+    """Suggest the nearest known name, as a question; if none is near, list all known names if they are few.
 
     Examples:
         >>> suggestion("--jsno", ["--json", "--format"])

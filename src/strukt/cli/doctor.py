@@ -1,4 +1,4 @@
-"""`strukt doctor`: report versions and backends, and check each kernel against the reference."""
+"""`strukt doctor`: report versions and backends, and check kernels against the reference."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def meant(typed: str, known: Sequence[str]) -> str | None:
     """Return the option that a user probably means by an unknown name, or None.
 
-    First choice are options whose last part is the name's, then options with this name in other programs. Among
-    several, the option with the fewest dots is returned.
+    Options whose last part equals that of the name come first, then options that other programs call by this name.
+    Among several, the option with the fewest dots is returned.
 
     Args:
         typed: The unknown name, with its dashes.

@@ -1,4 +1,4 @@
-"""Calls that together run every kernel, on the smallest possible inputs."""
+"""Calls that together run every CPU kernel, on small inputs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ COMMANDS = {
     "reproduce": "train the models of published tables, and compare the numbers",
     "benchmark": "compare strukt with other libraries",
     "doctor": "report versions and backends, and check the kernels",
-    "warm-up": "compile all kernels in advance",
+    "warm-up": "compile all CPU kernels in advance",
 }
 """The commands with their descriptions; the module of a command is `strukt.cli.COMMAND`, with _ in place of -."""
 

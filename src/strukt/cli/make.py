@@ -50,8 +50,8 @@ def _fill_in(options: Namespace, task: str) -> None:
             if getattr(options, name) is None:
                 setattr(options, name, DEFAULTS[task][name])
         elif getattr(options, name) is not None:
-            tasks = " and ".join(known for known, defaults in DEFAULTS.items() if name in defaults)
-            raise UsageError(f"--{name} is for the task {tasks}")
+            tasks = [known for known, defaults in DEFAULTS.items() if name in defaults]
+            raise UsageError(f"--{name} is for the task{'s' * (len(tasks) > 1)} {' and '.join(tasks)}")
     for name, least in LEAST.items():
         value = getattr(options, name)
         if value is not None and value < least:

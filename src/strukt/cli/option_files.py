@@ -23,7 +23,7 @@ DEEPEST = 20
 TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; options are not"
 
 MOST_PARTS = 10_000
-"""Maximum number of keys and values; what an alias repeats counts again."""
+"""Maximum number of keys and values; a value counts again for each alias that repeats it."""
 
 MODE = "strukt"
 """The name under which jsonargparse knows this loader."""

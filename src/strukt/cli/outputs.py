@@ -17,7 +17,7 @@ from strukt.cli.corpora import STANDARD_INPUT
 STANDARD_OUTPUT = "-"
 
 CARD = "README.md"
-"""The model card: the only file in the folder of a model that no command reads."""
+"""The model card: the only file in the folder of a model that a command may replace."""
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:

@@ -114,7 +114,7 @@ def _piped() -> list[str]:
 
 
 def _into_folder(options: Namespace) -> bool:
-    """Return whether the output is a folder: it ends in a slash, exists, or options or Parquet inputs need one."""
+    """Return whether the output is a folder: it is one, ends in a slash, or options or Parquet inputs need one."""
     output = "" if options.output in (None, outputs.STANDARD_OUTPUT) else options.output
     if output.endswith(os.sep) or os.path.isdir(output):
         return True

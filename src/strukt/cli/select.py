@@ -18,7 +18,7 @@ NUMBER = 10
 """Default number of sentences."""
 
 SHOWN = 60
-"""Maximum width of a sentence in a table, in characters."""
+"""Maximum width of a sentence in a table, in columns of a terminal."""
 
 
 def run(arguments: list[str]) -> int:

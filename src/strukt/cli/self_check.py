@@ -1,4 +1,4 @@
-"""Comparison of every kernel with the reference, on small random scores."""
+"""Comparison of kernels with the reference, on small random scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOLERANCE = 1e-9
 LENGTHS = (7, 4, 1, 0)
 
 NOT_CHECKED = "not checked"
-"""The verdict on kernels that were not checked, because the time was over."""
+"""The verdict on kernels that were not checked, because time ran out."""
 
 Oracle = Callable[[Any], Tensor]
 

@@ -1,4 +1,4 @@
-"""`strukt warm-up`: compile all kernels in advance, for container images and CI."""
+"""`strukt warm-up`: compile all CPU kernels in advance, for container images and CI."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from strukt.errors import StruktError
 
 
 def run(arguments: list[str]) -> int:
-    """Compile all kernels that are not in the cache yet.
+    """Compile all CPU kernels that are not in the cache yet.
 
     Raises:
-        StruktError: If there is no compiler.
+        StruktError: If Numba, the compiler, cannot be imported.
     """
     _parser().parse(arguments)
     from strukt.kernels import jit
@@ -68,5 +68,5 @@ def _in_both(use: Callable[[Any], object]) -> None:
 
 def _parser() -> Parser:
     return Parser(
-        "warm-up", "Compile all kernels in advance, so that later calls do not wait for the compiler."
+        "warm-up", "Compile all CPU kernels in advance, so that later calls do not wait for the compiler."
     )

@@ -137,7 +137,7 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
-        """Report whether the service is ready: all kernels are compiled, and some thread is free."""
+        """Report whether the kernels are compiled, and not all threads busy with abandoned requests."""
         if not service.warm:
             raise HTTPException(503, "kernels are being compiled; answers are slower until then", RETRY)
         if service.workers.lost:

@@ -36,7 +36,8 @@ requests = logging.getLogger("strukt.serve.requests")
 class Guard:
     """Count and log requests, add `HEADERS` to responses, and answer unexpected errors with status 500.
 
-    The log contains known strings only, such as one of `paths` and the name of a model, but no text of a client.
+    The log has the method of a request, one of `paths` or "other", status, duration and the name of the model, but
+    no path or text of a client.
 
     Args:
         app: The guarded application.

@@ -26,7 +26,7 @@ KINDS = {
     bool: "true or false",
     type(None): "null",
 }
-"""The type of a body that is not an object, in words."""
+"""The types of bodies, in words."""
 
 
 def problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:

@@ -29,7 +29,8 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
         most: Maximum number of words.
 
     Raises:
-        TextError: If the text has no words, too many words, control characters, or not two lines for a pair.
+        TextError: If the text has no words, too many words or control characters, is a tree in brackets, or does
+            not have two lines for a pair.
         DataError: If the reader of the model rejects the words.
     """
     _require_text(text)

@@ -118,7 +118,7 @@ class Codes(Spans):
 
 
 class Chunks(Spans):
-    """The flat entities of a model that tags words: spans of its tag sequences."""
+    """The flat entities of a model that tags words: the spans that its tag sequences mark."""
 
     has_marginals = False
 

@@ -21,7 +21,7 @@ SEARCHES = 200
 """Maximum number of oracle calls of SparseMAP."""
 
 AT_A_TIME = 25
-"""Number of samples to draw before the deadline is checked, and other threads may draw theirs."""
+"""Number of samples to draw before the deadline is checked again, and other threads may draw theirs."""
 
 _turn = threading.Lock()
 """Held by the thread that draws samples, because all threads share PyTorch's random state."""

@@ -15,7 +15,7 @@ from strukt.viz.canvas.width import clip, display_width, folded, pad, pad_left, 
 from strukt.viz.pictures.base import Picture
 
 WIDE = 100.0
-"""The scale is logarithmic if all numbers are positive, and the largest is this many times the smallest or more."""
+"""The scale is logarithmic if all numbers are positive, and the largest is at least this many times the least."""
 
 _MARGIN, _TITLE, _HEIGHT, _GAP, _LINE, _STEP = 14.0, 30.0, 220.0, 16.0, 15.0, 44.0
 _SHORTEST, _LONGEST = 6, 40  # bars in the terminal, in columns

@@ -68,7 +68,7 @@ class Diagram(Picture):
         title: The title, such as the number of the sentence; may be empty.
 
     Raises:
-        ValueError: If a column has entries, but not one per word, a head is out of range, or a word is its own head.
+        ValueError: If a column has entries, but not one per word, a head is out of range, or a word heads itself.
 
     Examples:
         >>> diagram = Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"])
