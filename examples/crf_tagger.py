@@ -1,4 +1,4 @@
-"""A linear-chain CRF learns a rule that looks at neighbours: the parity of the bits so far.
+"""A linear-chain CRF learns a rule that depends on all earlier bits: the parity of the bits so far.
 
 A classifier for each bit alone cannot learn it; the chain can: its transitions carry the parity along.
 It is trained on short sequences and applied to a long one.

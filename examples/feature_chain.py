@@ -1,4 +1,4 @@
-"""Find places by features of words, in the way of scikit-learn: `pip install "strukt[sklearn]"`."""
+"""Find places by features of words, in the style of scikit-learn: `pip install "strukt[sklearn]"`."""
 
 from strukt.sklearn import ChainClassifier
 
@@ -11,7 +11,7 @@ SENTENCES = [
 
 
 def read(text: str) -> tuple[list[str], list[str]]:
-    """Words, and whether each begins a place, continues it or is outside."""
+    """Return words and labels: B begins a place, I continues it, O is outside."""
     words, labels, inside = [], [], False
     for part in text.split():
         labels.append("B" if part.startswith("[") else "I" if inside else "O")

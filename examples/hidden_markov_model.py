@@ -1,4 +1,4 @@
-"""Find the states behind a series of measurements with a hidden Markov model, in the way of hmmlearn."""
+"""Find the states behind a series of measurements with a hidden Markov model, in the style of hmmlearn."""
 
 import tempfile
 

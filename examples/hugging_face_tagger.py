@@ -1,6 +1,6 @@
 """A tagger on an encoder of Hugging Face: a CRF head, the Trainer of transformers, and its pipeline.
 
-The encoder is small and random, so that nothing is downloaded; a pretrained one can stand in its place by name.
+The encoder is small and random, so that nothing is downloaded; give `from_encoder` a name for a pretrained one.
 """
 
 import tempfile

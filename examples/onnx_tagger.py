@@ -1,4 +1,4 @@
-"""A tagger of your own as one graph of ONNX, from inputs to the best tags, which runs without strukt."""
+"""A tagger of your own as one ONNX graph, from inputs to the best tags, which runs without strukt."""
 
 from tempfile import TemporaryDirectory
 

@@ -1,4 +1,4 @@
-"""A structure of your own, held to all that strukt's own structures are held to: tags on a ring.
+"""A structure of your own, checked by the laws that strukt's structures obey: tags on a ring.
 
 The last position of a ring is followed by the first: circular DNA, the outline of a shape, the hours of a day.
 """

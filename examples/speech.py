@@ -13,7 +13,7 @@ voice = torch.randn(len(LETTERS), 12)                                # how each 
 
 
 def speak(text, noise):
-    """The labels of a text, and two to four frames of noisy sound for each."""
+    """Return two to four frames of noisy sound for each letter of a text, and the labels of the letters."""
     labels = torch.tensor([LETTERS.index(letter) for letter in text])
     frames = labels.repeat_interleave(torch.randint(2, 5, labels.shape))
     return voice[frames] + noise * torch.randn(len(frames), 12), labels

@@ -1,4 +1,4 @@
-"""What a distribution over trees knows beyond its best tree: marginals, alternatives, constraints."""
+"""A distribution over trees knows more than its best tree: marginals, alternatives, constraints."""
 
 import torch
 

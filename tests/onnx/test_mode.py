@@ -174,3 +174,19 @@ def test_onnxruntime_finds_the_mode_in_a_graph_of_all_sizes(name, tmp_path):
         scores, lengths = torch.randn(batch, *shape(n)), torch.randint(1, n + 1, (batch,))
         (best,) = session.run(None, {"scores": scores.numpy(), "lengths": lengths.numpy()})
         assert torch.equal(torch.from_numpy(best), make(scores, lengths).mode)
+
+
+@pytest.mark.parametrize("n", [8192, 8193, 12000])
+def test_a_long_path_of_heads_is_no_cycle(n):
+    heads = torch.cat([torch.zeros(1, dtype=torch.int64), torch.arange(n)])[None]  # of each word, the previous one
+    node, cycle = non_projective_tree._cycle(heads)
+    assert node.item() == 0
+    assert not cycle.any()
+
+
+def test_a_cycle_at_the_end_of_a_long_path():
+    heads = torch.cat([torch.zeros(1, dtype=torch.int64), torch.arange(9000)])[None]
+    heads[0, 1] = 2  # 1 and 2 are a cycle, below which all others are
+    node, cycle = non_projective_tree._cycle(heads)
+    assert node.item() in (1, 2)
+    assert cycle[0].nonzero().flatten().tolist() == [1, 2]

@@ -115,7 +115,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         return [self.id2label[index] for index in range(len(self.id2label))]
 
     def get_text_config(self, *_: Any, **__: Any) -> PretrainedConfig:
-        """Return the configuration of the encoder, which transformers reads sizes from, and updates."""
+        """Return the configuration of the encoder; transformers reads sizes from it, and updates it."""
         return self.encoder
 
     def _require_possible(self) -> None:

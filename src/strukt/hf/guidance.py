@@ -123,9 +123,10 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
 
 
 def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None]:
-    """Return the text that each token adds, for `strukt.automata.matching`; None for special tokens.
+    """Return the text that each token adds, for `strukt.automata.matching`.
 
-    A token that is only part of the bytes of a character spells U+FFFD.
+    Special tokens, and tokens that only the model has, are None. A token that is only part of the bytes of a
+    character spells U+FFFD.
 
     Args:
         tokenizer: A tokenizer of transformers.

@@ -50,7 +50,7 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
-        """Return the mean loss per word, a scalar.
+        """Return the loss per labelled word, a scalar; of spans, per word.
 
         Args:
             views: Word vectors `(batch, n, size)`, one tensor for each of the `Head.views` passes.

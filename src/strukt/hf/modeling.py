@@ -33,7 +33,7 @@ class StructuredOutput(ModelOutput):  # type: ignore[misc]
     """The output of a `StructuredHead`.
 
     Attributes:
-        loss: The mean loss per word, a scalar; None without labels.
+        loss: The mean loss per labelled word (for `span`, per word), a scalar; None without labels.
         logits: The scores of the head; None in training with labels.
         predictions: The best structures, in the format of the labels; None in training with labels.
         codes: `(batch, pieces)`, the binary code of each word at its first piece, -100 elsewhere; None for heads

@@ -19,9 +19,10 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
 
     Tags are those of the best sequence (Viterbi), which is the argmax of the logits, and never break the
     constraints; scores are the softmax of the logits. With the `aggregation_strategy` `none`, the result has an
-    entry for each word; with all other strategies, an entry for each tagged span. Running text is split into words
-    by the tokenizer; pass `is_split_into_words=True` for a list of words. Words for which the tokenizer returns no
-    piece, such as a control character, have no entry.
+    entry for each word; with all other strategies, an entry for each tagged span. Tags in `ignore_labels` (`O` by
+    default) have no entry, and neither have words for which the tokenizer returns no piece, such as a control
+    character. Running text is split into words by the tokenizer; pass `is_split_into_words=True` for a list of
+    words.
 
     Models of other classes are handled as in `TokenClassificationPipeline`.
 

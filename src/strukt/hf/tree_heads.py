@@ -84,8 +84,8 @@ class SpanHead(Head):
 
     Labels and predictions are triples, `(batch, spans, 3)`: first word, word after the last, and label, outer
     spans before inner spans, padded with -100. The other spans of a tree are latent: the likelihood is the sum
-    over all trees that contain the given spans. They have the empty label, an extra label with index 0 in the
-    scores. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
+    over all trees that contain the given spans. Latent spans have the empty label, an extra label with index 0 in
+    the scores. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
 
     Source: Fu et al. (2021), "Nested named entity recognition with partially-observed TreeCRFs"; the scores of
     Zhang, Zhou and Li (2020), "Fast and accurate neural CRF constituency parsing".
@@ -120,7 +120,7 @@ class SpanHead(Head):
 
 
 def labelled_spans(events: Tensor) -> Tensor:
-    """List the spans of trees without the empty label, 0; outer spans before inner, then from left to right.
+    """List the spans of trees from left to right, outer before inner ones, except those with the empty label 0.
 
     Args:
         events: `(batch, n + 1, n + 1)`, events of `SpanTree`.

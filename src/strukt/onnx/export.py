@@ -38,7 +38,10 @@ REFUSED = (("criterion", "bits"), ("criterion", "bits-published"), ("model", "la
 """Options of models that cannot be exported: they need counts of codes, or find latent trees between networks."""
 
 EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
-"""Two example batches: the lengths of sentences, and of words. Axes whose sizes differ become dynamic."""
+"""Two example batches: the lengths of their sentences, and of their words in characters.
+
+Axes whose sizes differ between them become dynamic.
+"""
 
 Precision = Literal["float32", "int8"]
 """The precisions of the weights of exported networks."""
@@ -71,7 +74,7 @@ def export(
     Raises:
         SettingError: If the model cannot be exported.
         DataError: If the folder holds a model already, holds files that would be replaced, or cannot be written.
-        MissingExtraError: If onnx or onnxscript is not installed.
+        MissingExtraError: If onnx, onnxscript or, for ``int8``, onnxruntime is not installed.
 
     Examples:
         >>> from tempfile import TemporaryDirectory

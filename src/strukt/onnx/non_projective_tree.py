@@ -14,7 +14,7 @@ NEVER = -1e30
 """A score in place of -inf, whose differences would be NaN; it fits float32, the type of constants in ONNX."""
 
 DOUBLINGS = 14
-"""Number of doublings of paths of heads, enough for 16,384 words; longer sentences would take weeks."""
+"""Number of doublings of paths of heads: enough for sentences of fewer than 16,384 words."""
 
 Step = tuple[Tensor, ...]
 
@@ -105,7 +105,7 @@ def _cycle(head: Tensor) -> tuple[Tensor, Tensor]:
     powers = [head]
     for _ in range(DOUBLINGS - 1):
         powers.append(powers[-1].gather(1, powers[-1]))
-    node = powers[-1].amax(1, keepdim=True)
+    node = powers[-1].gather(1, powers[-1]).amax(1, keepdim=True)  # after 2**DOUBLINGS steps
     path = node.expand_as(head)
     for bit, power in enumerate(powers):
         path = torch.where((index >> bit) % 2 == 1, power.gather(1, path), path)

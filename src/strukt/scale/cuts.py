@@ -83,7 +83,7 @@ def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int)
 
 
 def _end_of_first_content(stream: IO[bytes]) -> int:
-    """Return the position after the first line that is not blank and has no byte order mark."""
+    """Return the position after the first line that is not blank and does not begin with a byte order mark."""
     while (line := stream.readline(LONGEST_LINE)) and not _begins(line):
         pass
     return stream.tell()
@@ -102,7 +102,7 @@ def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
 
 
 def _begins(line: bytes) -> bool:
-    """Return whether a piece may begin with this line, which must not be blank or have a byte order mark."""
+    """Return whether a piece may begin with this line, which must not be blank or begin with a byte order mark."""
     return bool(line.decode("utf-8", "replace").strip()) and not line.startswith(codecs.BOM_UTF8)
 
 

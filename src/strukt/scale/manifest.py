@@ -92,7 +92,7 @@ def fingerprint(model: Path) -> str:
 def _difference(earlier: Any, current: dict[str, Any]) -> str | None:
     """Describe the first difference from the manifest of an earlier run; None if there is none."""
     if not isinstance(earlier, dict) or not {*current, "cuts"} <= earlier.keys():
-        return f"something else: its {FILE} is not one of predictions"
+        return f"something else: its {FILE} does not describe predictions"
     if earlier["strukt"] != current["strukt"]:
         return f"strukt {earlier['strukt']}, and this is strukt {current['strukt']}"
     if earlier["model"] != current["model"]:

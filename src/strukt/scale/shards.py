@@ -116,7 +116,7 @@ def shards(
         inputs: The corpora to annotate.
         places: The cuts of each corpus, as `Input.cuts` returns them.
         readers: The readers of the model, by format.
-        plain: Whether parts are plain text, whatever the format of the corpus.
+        plain: Whether parts are plain text, unless the corpus is a table.
 
     Examples:
         >>> news = Input("news.txt", "text", 300, 0)

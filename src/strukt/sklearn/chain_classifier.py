@@ -40,7 +40,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
         -log p(y | X) + c1 * |w|_1 + c2 * |w|^2,
 
-    which is the objective of CRFsuite. The parameters have CRFsuite's names and defaults.
+    which is the objective of CRFsuite. The parameters have the names of sklearn-crfsuite and the defaults of
+    CRFsuite; only `learning_rate` is new.
 
     Args:
         c1: Weight of the L1 norm; most weights become 0.
@@ -104,7 +105,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> ChainClassifier:  # noqa: N803
-        """Fit the model to labelled sequences, from scratch.
+        """Fit the model to labelled sequences, from scratch, and return it.
 
         Args:
             X: A list of sequences of dictionaries, lists of names, or vectors.
@@ -138,7 +139,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> ChainClassifier:  # noqa: N803
-        """Update the model with more labelled sequences, in one pass over them.
+        """Update the model with more labelled sequences, in one pass over them, and return it.
 
         Weights are updated after every few sequences by FTRL-Proximal (`strukt.sklearn.ftrl`), towards the minimum
         of the same objective over all sequences seen so far, including those of `fit`. New attributes get weights.
@@ -149,8 +150,9 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             classes: All possible labels; required in the first call if `y` lacks some of them.
 
         Raises:
-            ValueError: If X and y do not match, if a label is not one of the classes or NaN, if there are no
-                classes, or if they are not all strings or all numbers.
+            ValueError: If X and y do not match, if a parameter is out of range, if a label is NaN or not one of
+                the classes, if there are no classes, if they are not all strings or all numbers, or if they differ
+                from those of the first call.
         """
         require_settings(self)
         model: ChainModel | None = getattr(self, "_model", None)
@@ -213,6 +215,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
         Raises:
             ValueError: If X and y do not match, or if X has no tokens.
+            sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         predicted = self.predict(X)
         labels = as_sequences("y", y)

@@ -78,7 +78,7 @@ class ChainModel:
             yield (self.classes[first], self.classes[second]), float(weights[first, second])
 
     def pruned(self) -> ChainModel:
-        """Return the model without features of weight 0 (an L1 penalty leaves many) and unused attributes."""
+        """Return the model without features of weight 0 and unused attributes; a model of vectors is unchanged."""
         if self.columns is None:
             return self
         kept = self.features._replace(used=self.weights != 0.0)

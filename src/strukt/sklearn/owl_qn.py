@@ -85,7 +85,7 @@ class Minimum(NamedTuple):
 
 
 def print_progress(iteration: int, loss: float, point: Array) -> None:
-    """Print the objective and the number of coordinates that are not 0; a report of `minimise`."""
+    """Print the objective and the number of coordinates that are not 0; an argument `report` of `minimise`."""
     print(f"Iter {iteration:<4} loss={loss:<12.2f} active={np.count_nonzero(point)}", flush=True)
 
 
@@ -105,8 +105,8 @@ def minimise(
         stopping: The stopping criteria.
         report: Called after each iteration with its number, the value of the objective and the point.
 
-    With a penalty, the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is estimated for
-    coordinates that are not 0 only, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant,
+    With a penalty, the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is estimated only
+    for coordinates that are not 0, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant,
     Schmidt 2010), which takes 0.6 to 0.8 times as many iterations. Coordinates that a step of gradient descent
     would bring to 0 are left out, too, because steps might become ever shorter otherwise (Bertsekas 1982). Without
     a penalty, the algorithm is SciPy's L-BFGS-B (Byrd et al. 1995). During minimisation, BLAS runs on one thread:

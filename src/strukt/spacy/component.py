@@ -54,10 +54,10 @@ class StruktComponent(Pipe):
     - ``probabilities``: of the tag or arc of each token, None for white space; ``label_probabilities``: of the
       label of each arc, given its head; ``tag_probabilities``: of the tags, for a pipeline that also predicts
       arcs; ``span_probabilities``: of each span in ``doc.spans[name]``.
-    - ``best``: for each sentence, a list of its k best structures, the best first. A structure is a dictionary
-      with ``probability`` and, depending on the task, ``tags``, ``heads`` and ``deps``, or ``spans``. Heads and
-      spans are indices in the `Doc`. For a model of the task `pipeline`, each sentence has a dictionary of such
-      lists: ``tag``, ``dependency`` and ``ner``.
+    - ``best``: for each sentence, a list of at most k structures, the best first. A structure is a dictionary with
+      ``probability`` and, depending on the task, ``tags``, ``heads`` and ``deps``, or ``spans``. Heads and spans
+      are indices in the `Doc`. For a model of the task `pipeline`, each sentence has a dictionary of such lists:
+      ``tag``, ``dependency`` and ``ner``.
     - ``trees``: for each sentence, its constituency tree in brackets.
 
     Args:
@@ -66,7 +66,7 @@ class StruktComponent(Pipe):
             once. A model on the hub, or whose folder is missing, is only loaded when it is needed, because a saved
             pipeline brings its own copy.
         probabilities: Whether to compute probabilities.
-        k: Number of best structures to store; 0 for none. Structures that look the same to spaCy are merged.
+        k: Maximum number of best structures to store; 0 for none. Structures that are equal in spaCy are merged.
 
     Raises:
         SettingError: If k is negative, or the model is for another task.

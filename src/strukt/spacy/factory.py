@@ -36,7 +36,7 @@ def make_component(
         name: Name of the component in the pipeline.
         model: The folder of a saved model, or `hf://user/name`; see `StruktComponent`.
         probabilities: Whether to compute probabilities.
-        k: Number of best structures to store; 0 for none.
+        k: Maximum number of best structures to store; 0 for none.
     """
     from strukt.spacy.component import StruktComponent
 

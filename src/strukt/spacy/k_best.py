@@ -26,7 +26,7 @@ Part = Tagger | Parser | EntityModel | ConstituencyParser
 """The models that predict one kind of structure."""
 
 AnalysisOf = Callable[[int, int, int], Analysis]
-"""A function that returns the structure with a rank, from index in the batch, rank and number of words."""
+"""A function of the index in the batch, the rank and the number of words that returns the structure."""
 
 
 class Weighted(NamedTuple):
