@@ -50,7 +50,7 @@ def find(name: str, version: str | None, language: str | None) -> Corpus:
     """Return the corpus with this name.
 
     Raises:
-        UsageError: If there is no such corpus, or if a version or language is given for one without a choice.
+        UsageError: If there is no such corpus, or a version or language is given for one that is no treebank.
         SettingError: If the name, version or language of a treebank is invalid.
     """
     if name.startswith("UD_"):

@@ -20,8 +20,8 @@ from strukt.tasks.tag.token_codes import code_loss
 class CRFHead(Head):
     """A linear-chain conditional random field (CRF) over the words.
 
-    The `logits` are max-marginals: the log-probability of the best sequence with this tag at this word. Their
-    argmax is therefore the Viterbi sequence, wherever transformers takes it.
+    The `logits` are max-marginals: the log-probability of the best sequence with this tag at this word. Code of
+    transformers that takes their argmax therefore gets the Viterbi sequence.
 
     Args:
         config: The configuration of the model.

@@ -75,7 +75,7 @@ def of_program(program: Program) -> Recursion:
     """Return the graph of a program.
 
     A cell and its mirror are one node. The graph leaves out cells that the total does not need, cells that are
-    always 0, and leaves that are factors beside other cells.
+    always 0, and leaves that multiply another cell.
 
     Raises:
         ValueError: If the program has too many cells to be drawn.
@@ -100,7 +100,7 @@ def of_program(program: Program) -> Recursion:
             if not some[factors].all():
                 continue
             sums = [cell for cell in factors if program.maker[cell] >= 0]
-            factors = sums or factors[:1]  # leaves beside other cells are not drawn
+            factors = sums or factors[:1]  # a leaf that multiplies another cell is not drawn
             needed.update(factors)
             uses += [Use(cell, out, -1 if place else weight) for place, cell in enumerate(factors)]
     leaves = sorted(needed & set(main[program.leaves].tolist()))

@@ -11,7 +11,9 @@ from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.dependency_tree.picture import Arc, Diagram
 
 LEVEL, LINE, LEG, MARGIN, GAP = 34.0, 19.0, 8.0, 14.0, 22.0
-"""Heights of a level and of a line below the words; distances of arcs at a word, to the border, between words."""
+"""In pixels: heights of a level of arcs and of a line below the words; distances between arcs that leave a word to
+one side, from the border, and between words.
+"""
 
 BENDS = 28.0
 """The width that the two bends of an arc need."""
