@@ -99,6 +99,12 @@ def test_nothing_is_compiled():
     assert len(double.signatures) == 1
 
 
+@pytest.mark.parametrize("name", ["exp", "log", "log1p"])
+def test_elementary_functions_are_those_of_numpy(name):
+    with interpreting():
+        assert current(getattr(elementary, name))(2.0) == getattr(np, name)(2.0)
+
+
 def test_a_kernel_is_itself_elsewhere_and_in_other_threads():
     assert current(chu_liu_edmonds.best_tree) is chu_liu_edmonds.best_tree
     found = []

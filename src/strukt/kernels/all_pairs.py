@@ -41,12 +41,12 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each place and position i, the sum of the right rows of all j, times the weight of i, j."""
+    """Return, for each position i and place, the sum over its pairs i, j of right row j times their weight."""
     return _sums(weights, right, buckets, 1)
 
 
 def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each place and position j, the sum of the left rows of all i, times the weight of i, j."""
+    """Return, for each position j and place, the sum over its pairs i, j of left row i times their weight."""
     return _sums(weights.mT, left, buckets, -1)
 
 

@@ -162,7 +162,7 @@ class WithoutTransforms(torch.autograd.Function):
 
 
 def filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
-    """Return zeros for the tangents that autograd omits."""
+    """Return the tangents, with zeros in place of those that autograd omits (None)."""
     return tuple(
         torch.zeros_like(primal) if tangent is None else tangent
         for tangent, primal in zip(tangents, primals, strict=False)

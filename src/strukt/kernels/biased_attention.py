@@ -66,7 +66,7 @@ def messages(
 
     Args:
         left: A, ``(batch, n, h, r)``.
-        right: B, the same; finite in the padding, too.
+        right: B, in the same shape; finite in the padding, too.
         bias: ``(h, 2n - 1)``, the bias for each distance j - i from 1 - n to n - 1.
         inside: ``(batch, n)``, mask of words.
         scale: The factor of products.
@@ -74,8 +74,8 @@ def messages(
         transposed: Whether to compute O2.
 
     Returns:
-        Two tensors ``(batch, n, h, r)``, 0 for words that can attend to none; None for O2 if not ``transposed``.
-        O(n^2 h r) time, and O(n h r) memory beside a block.
+        O1 and O2, ``(batch, n, h, r)`` each. O1 is 0 for words that can attend to none; O2 is None if not
+        ``transposed``. O(n^2 h r) time, and O(n h r) memory beside a block.
 
     Examples:
         >>> rows, inside = torch.eye(3)[None, :, None], torch.ones(1, 3, dtype=torch.bool)

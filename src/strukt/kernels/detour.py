@@ -1,7 +1,7 @@
 """The detour through the CPU: operators without a kernel for a device run on copies of its tensors on the CPU.
 
-A search for one structure after another takes little time on a CPU, but hundreds of operations on a device. An
-operator is computed by the device's kernel, else by the CPU's kernel, else by the reference.
+A search for the k best structures, one after another, takes little time on a CPU, but hundreds of operations on a
+device. An operator is computed by the device's kernel, else by the CPU's kernel, else in PyTorch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHARTLESS = frozenset(
         "surprise", "surprise_gradient", "entmax", "normmax", "subset",
     }
 )  # fmt: skip
-"""The other operators of a recursion, and maps of scores whose reference is a bisection of 100 steps."""
+"""The other operators of a recursion, and maps of scores whose reference is a bisection of up to 100 steps."""
 
 _ORACLES = CHARTED | CHARTLESS
 

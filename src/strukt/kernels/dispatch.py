@@ -31,7 +31,10 @@ _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
 def select(package: str, scores: Tensor, *more: Any) -> Any:
-    """Return a package's kernels for the device of ``scores``, or an executor; None means the reference.
+    """Return a package's kernels for the device of ``scores``, or an executor; None if there is neither.
+
+    Operators are then computed on a detour through the CPU (`strukt.kernels.detour.is_taken`), or else by the
+    reference.
 
     Args:
         package: The package with the kernels, as `kernels` takes it.
@@ -156,7 +159,7 @@ def backends() -> dict[str, str]:
 
 @functools.cache
 def kernels(package: str, backend: str) -> Any:
-    """Return the module ``cpu`` or ``gpu`` of a package, or the table in it; None if there is none.
+    """Return the module ``cpu``, ``gpu`` or ``executor`` of a package, or the table in it; None if there is none.
 
     A name without a dot is not a package, but the name of a structure without kernels.
     """

@@ -5,8 +5,9 @@ Distances i - j fall into buckets, each with a place f. A word i has rows A_if a
 
     P_ij = softmax_j(scale sum_l A_if w_f B_jf),   O1_if = sum_j P_ij w_f B_jf,   O2_jf = sum_i P_ij w_f A_if.
 
-In P, f is the place of i - j; the sums in O1 and O2 are over the pairs with place f. Near pairs form a band,
-computed separately (`strukt.kernels.near`). Distant pairs have two places, for heads to the right and to the left.
+In P, f is the place of i - j; the sums in O1 and O2 are over the pairs with place f. The j are called the heads of
+i, and the i dependents of j. Near pairs form a band, computed separately (`strukt.kernels.near`). Distant pairs
+have two places, for heads to the right and to the left.
 For these, a block of rows of A is multiplied by all of B: its rows of P are complete, yield its rows of O1 and its
 contribution to O2, and are discarded (`strukt.kernels.distance_tiles`). The backward pass recomputes P block by
 block, after Dao et al. (2022), "FlashAttention".

@@ -25,7 +25,7 @@ _PAIRS = 1 << 19
 """The number of pairs in a block: enough for fast products, few enough for the cache of a core."""
 
 NEVER = -1e30
-"""The score of impossible pairs: beside any other score its softmax is 0; if all are impossible, none is NaN."""
+"""The score of impossible pairs: softmax makes it 0 beside any other score, and no NaN if all are impossible."""
 
 
 class _Block(NamedTuple):
@@ -183,7 +183,7 @@ class Tiles:
         return pairs.view(len(pairs), -1, self.channels, pairs.shape[-1])
 
     def _lower(self, corner: Tensor) -> Tensor:
-        """Return a mask of the pairs of a block and its own words that have a head to the left."""
+        """Return a mask ``(words c, words)`` of the pairs within a block: True if the head is to the left."""
         place = torch.arange(corner.shape[-1], device=corner.device)
         return place.repeat_interleave(self.channels).unsqueeze(1) > place
 

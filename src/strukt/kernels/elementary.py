@@ -135,7 +135,7 @@ if UNAVAILABLE is None:
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def _exp_single(x: Any) -> Any:
-        """Return the exponential of a float32 up to 88, to 2 ulp, in half the time of `exp`; 0 up to -87.
+        """Return the exponential of a float32 up to 88, to 2 ulp, in half the time of `exp`; 0 from -87 down.
 
         The polynomial of Cephes' expf after the same reduction.
         """

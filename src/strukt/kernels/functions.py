@@ -131,7 +131,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.set_materialize_grads(False)  # losses with precomputed gradients pass none
+            ctx.set_materialize_grads(False)  # a loss that computes its own gradients passes None
             keep(ctx, inputs[1:], output)
 
         @staticmethod

@@ -21,13 +21,14 @@ _used: ContextVar[bool] = ContextVar("strukt_interpreted", default=False)
 
 _OF_NUMPY: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
+    "log": np.log,
     "log1p": np.log1p,
     "difference": operator.sub,
     "_kept_apart": lambda: None,
     "power_of_two": lambda exponent: 2.0 ** float(exponent) if exponent > -1023 else 0.0,
     "binary_exponent": lambda x: int(np.frexp(x)[1]) - 1,
 }
-"""The functions of `elementary` that only the compiler can run, with their plain replacements."""
+"""The functions of `elementary` and `jit` that only the compiler can run, with their plain replacements."""
 
 _plain: dict[Any, FunctionType] = {}
 _lock = threading.RLock()

@@ -55,7 +55,8 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
     if size < SMALLEST:
         return _aligned(np.empty(size + LINE, np.uint8), dtype, count).reshape(shape)
     block = _take(_size_class(size))
-    # NumPy's views skip arrays on the way to the owner of their memory, but not this one, which ends when they do.
+    # A view of an array keeps only the owner of its memory alive. To NumPy, this array is the owner, since its
+    # memory is a buffer: it ends with the last of its views.
     whole = np.frombuffer(block.data, np.uint8)
     weakref.finalize(whole, _give_back, block).atexit = False
     return _aligned(whole, dtype, count).reshape(shape)
@@ -100,7 +101,7 @@ def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> 
 
 
 def _size_class(size: int) -> int:
-    """Return a block size, at most an eighth above ``size`` bytes, so that similar arrays share blocks."""
+    """Return a block size, about an eighth above ``size`` bytes at most, so that similar arrays share blocks."""
     step = 1 << max(size.bit_length() - 4, 0)
     return -(-size // step) * step + LINE
 

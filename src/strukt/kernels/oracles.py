@@ -67,8 +67,8 @@ class Oracles:
         event_dim: The number of axes of an event; they are the first part axes of the main scores.
         constants: The names of the integer tensors that, with the lengths, determine the set of structures.
 
-    Every method takes ``(*scores, lengths, *constants, *options)``: scores and constants ``(batch, ...)``, lengths
-    ``(batch,)``.
+    Where a method takes ``*arguments``, they begin with ``(*scores, lengths, *constants, *options)``: scores and
+    constants ``(batch, ...)``, lengths ``(batch,)``. Further arguments are those that its docstring names.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Oracles:
         self._sample = constant_function(self._sample_op)
 
     def log_partition(self, *arguments: Any) -> Tensor:
-        """Return the log-partition ``(batch,)``, twice differentiable."""
+        """Return the log-partition ``(batch,)``, differentiable any number of times."""
         return call(self._inside, *arguments)[0]  # type: ignore[no-any-return]
 
     def marginals(self, *arguments: Any) -> Scores:
@@ -209,9 +209,10 @@ class Oracles:
         return beyond(inputs[: self._count], lambda: backend.inside(*inputs)[0])
 
     def _lacks_chart(self, backend: Any, *arguments: Any) -> bool:
-        """Return True if the reference computed the inside pass, so that the chart, the last argument, is empty.
+        """Return True if the reference computed the inside pass: the chart, the last argument, is empty or NaN.
 
-        A backend may also leave NaN in the first entry of a chart for short items: then the scores decide.
+        A backend may itself leave NaN in the first entry of a chart, for short items: then the size of the scores
+        decides.
         """
         chart = arguments[-1]
         if getattr(backend, "any_scores", False) or not chart.numel():

@@ -11,7 +11,7 @@ from torch.autograd import forward_ad
 
 from strukt.kernels.arrays import Floats
 
-MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a batch axis in front instead"
+MAPPED = "vmap cannot map the scores of SparseMAP or of a factor graph; give them a batch axis in front instead"
 
 
 def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
@@ -28,7 +28,11 @@ def carries_derivative(value: Tensor) -> bool:
 
 
 def plain(value: Tensor) -> Tensor:
-    """Return a tensor without any wrappers of ``torch.func``."""
+    """Return a tensor without any wrappers of ``torch.func``.
+
+    Raises:
+        NotImplementedError: If the tensor is mapped by `torch.func.vmap`.
+    """
     functorch = torch._C._functorch
     value = value.detach()  # under torch.func, this is still a wrapped tensor
     while functorch.is_functorch_wrapped_tensor(value):
@@ -39,7 +43,11 @@ def plain(value: Tensor) -> Tensor:
 
 
 def numpy_of(value: Tensor) -> Floats:
-    """Return a tensor as a NumPy array in double precision."""
+    """Return a tensor as a NumPy array in double precision.
+
+    Raises:
+        NotImplementedError: If the tensor is mapped by `torch.func.vmap`.
+    """
     value = plain(value)
     with torch._C._DisableFuncTorch():
         result: Floats = value.double().cpu().contiguous().numpy()

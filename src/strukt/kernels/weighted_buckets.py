@@ -1,13 +1,14 @@
 """Bilinear scores of pairs of positions whose terms are weighted by their distance.
 
-For rows A and B, weights w of their terms l for each bucket f of distances, and a number W_ij for each pair, all
-functions here are derivatives of one form,
+For rows A and B, weights w of their terms l for each bucket f of distances, and a number W_ij for each pair,
+`scores`, `gathered` and `scattered` are the derivatives, with respect to W, A and B, of the form
 
     sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
-Buckets are those of `strukt.kernels.distance_buckets`. All buckets share the rows: for distant pairs, or for all
-pairs if the distance does not matter, rows are weighted before the product. Near pairs are first computed with the
-weights of distant ones, and then corrected, so that no rows are stored for each distance.
+Buckets are those of `strukt.kernels.distance_buckets`, without a place for all pairs unless this is the only one.
+All buckets share the rows: for distant pairs, or for all pairs if the distance does not matter, rows are weighted
+before the product. Near pairs are first computed with the weights of distant ones, and then corrected, so that no
+rows are stored for each distance.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def _subset(scores: Array, sizes: Array, result: Array, start: int, step: int) -
 @inner
 def _threshold(values: Array, size: float) -> float:
     low, high = -1.0, 0.0
-    t = high  # the threshold, exactly, if the scores of ranks floor(size) and floor(size) + 1 are 1 or more apart
+    # Exactly the threshold if size is an integer k and the scores of ranks k and k + 1 are 1 or more apart.
+    t = high
     for _ in range(MOST_STEPS):
         total, free = 0.0, 0
         for j in range(values.shape[0]):

@@ -39,8 +39,9 @@ def name(
 ) -> None:  # fmt: skip
     """Write the event of a structure: at each position the kind of its alternative, and the code of its values.
 
-    ``events`` and ``named`` are ``(positions,)``, or empty if not requested. Weights of later positions are not
-    part of events.
+    ``events`` and ``named`` are ``(positions,)``, or empty if not requested; weights whose positions lie beyond
+    them are not part of events. The structure uses the weights ``used (count,)`` with values ``codes (count,)``;
+    ``places (weights,)``.
     """
     for i in range(count):
         place = places[used[i]]

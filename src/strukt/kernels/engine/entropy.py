@@ -2,6 +2,8 @@
 
 They are sums of nonnegative terms, so nothing cancels, for scores of any size: the surprise of a term of small
 share is computed by logarithms, that of a dominant term from the shares of the others.
+
+Arrays that a docstring does not describe are those of `strukt.kernels.engine.inside_outside`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The log of each weight moves along a direction. The growth of a cell is the derivative of its log, the expected
 direction of the weights below it. The two passes multiply the Hessian of the log-partition by the direction.
+
+Arrays that a docstring does not describe are those of `strukt.kernels.engine.inside_outside`.
 """
 
 from __future__ import annotations

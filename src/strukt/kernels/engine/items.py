@@ -245,7 +245,7 @@ def surprises(
             weight_logs, workspace, powers, terms, same, inner_surprise, expected,
         )  # fmt: skip
         result[b] = expected[top]
-        if ring is None and not LEAST_ENTROPY < result[b] < np.inf:  # +inf: forbidden, or too improbable for them
+        if ring is None and not LEAST_ENTROPY < result[b] < np.inf:  # +inf: forbidden, or underflow
             kinds[b] = EXTENDED
             continue
         if grads.shape[0] > 0:

@@ -1,7 +1,8 @@
 """Table programs as indices of factors, for PyTorch: a stage is a gather and a sum over segments of equal length.
 
-A term is a product of factors, which are numbers in the memory of an item. This begins with the number of no term
-and that of no factor; the weights follow, then the terms of all sums. The last term of a sum becomes its total.
+A term is a product of factors, which are numbers in the memory of an item. The memory begins with the neutral
+elements: the value of a missing term, and that of a missing factor. The weights follow, then the terms of all
+sums. The last term of a sum becomes its total.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class ProgramBuilder:
             ValueError: If weights were declared before.
         """
         if len(self._times):
-            raise ValueError("weights are declared already; declare these by scattered, before or after others")
+            raise ValueError("weights are declared already; declare all in one call, or all by scattered")
         numbers = np.full(allowed.shape, -1)
         numbers[allowed] = np.arange(np.count_nonzero(allowed))
         sizes = [row.sum() for row in allowed] if times is None else [allowed.sum()]
@@ -155,10 +155,10 @@ class ProgramBuilder:
             The indices of the weights, consecutive along the array; -1 where there is no weight.
 
         Raises:
-            ValueError: If weights were declared by `weights`.
+            ValueError: If weights were declared by `weights`, with a mask of several axes.
         """
         if self._places.shape[1] > 1:
-            raise ValueError("weights are declared already, by their axes; declare all by scattered")
+            raise ValueError("weights are declared already, with several axes of places; declare all by scattered")
         there = places >= 0
         first, count = int(self._groups[-1]), np.count_nonzero(there)
         numbers = np.full(places.shape, -1)
@@ -184,7 +184,9 @@ class ProgramBuilder:
         self, out: Any, left: Any, right: Any = -1, *, count: Any = 1, weight: Any = -1, each: Any = -1,
         mirror: Any = None, stage: Any,
     ) -> None:  # fmt: skip
-        """Set ``out`` to ``weight`` times the sum of ``(left + k) * (right + k) * (each + k)`` over k < count.
+        """Set ``out`` to ``weight`` times a sum over k < ``count`` of products, as in a row of `Program`.
+
+        The factors of product k are the cells ``left + k`` and ``right + k``, and the weight ``each + k``.
 
         Args:
             out: Cells. All arguments are broadcast against each other: one sum for each element.

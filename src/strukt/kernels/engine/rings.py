@@ -260,7 +260,7 @@ def add_factors(
 
 @inner
 def take_logs(value: Array, exponent: Array | None, logs: Array) -> None:
-    """Write the logarithm of each number; -inf for 0, and for subnormal plain numbers."""
+    """Write the logarithm of each number; -inf for 0, and for plain numbers below `LEAST`."""
     kept_apart()
     for i in range(value.shape[0]):
         logs[i] = np.log(value[i]) if value[i] >= LEAST else -np.inf

@@ -13,7 +13,7 @@ from strukt.kernels.jit import kernel
 def needs_of(program: Program) -> tuple[Array, Array]:
     """Return the index in `Program.ends` of the smallest size that needs each row, and each weight.
 
-    The number of sizes means none.
+    The index is the number of sizes if no size needs it.
     """
     rows = program.rows[: len(program.stages)]
     needs = current(_needs)(rows, program.maker, program.ends)

@@ -16,7 +16,10 @@ NUMBERS = 8
 
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
-    """Return True if a program's workspace is not too large; see `strukt.kernels.dispatch`."""
+    """Return True for scores in single or double precision, unless a program's workspace is too large.
+
+    See `strukt.kernels.dispatch`.
+    """
     known = scores.dtype in (torch.float32, torch.float64)
     return known and scores.numel() > 0 and _workspace(scores) <= MOST_ON_GPU
 

@@ -51,11 +51,11 @@ def _top(source, on, d, R: tl.constexpr):
 
 @triton.jit
 def _bound(source, on, top, weight, lower, upper, knots, d, R: tl.constexpr):
-    """Write the bounds within which each entry equals the next one.
+    """Write the bounds within which each entry equals the next one, ``lower`` and ``upper (d, R)``.
 
     At the last entry of a run, both bounds are the zero of the derivative. The derivative is a piecewise linear
     function of the entry: at each knot from ``low`` to ``high`` its slope and intercept rise by the stored
-    changes.
+    changes. These follow ``knots (2 d, R)`` in memory, in the same shape.
     """
     slopes, intercepts = knots + 2 * d * R, knots + 4 * d * R
     none = tl.zeros([R], tl.int32)

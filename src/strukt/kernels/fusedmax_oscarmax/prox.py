@@ -79,6 +79,9 @@ def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Ar
     to ``high`` the slope and the intercept of the line rise by a row of ``changes``. To advance by one entry, the
     derivative is clipped to at most the weight in absolute value. It is clipped outside ``bounds``, within which
     the entry equals the next one.
+
+    Arrays: ``values (n,)``; workspace for d >= n entries: ``knots (2 d,)``, ``changes (2 d, 2)`` and ``bounds (d,
+    2)``.
     """
     n = values.shape[0]
     low, high = n, n - 1
@@ -131,6 +134,9 @@ def _isotonic(values: Array, order: Array, weight: float, means: Array, sizes: A
 
     The scores, each minus the weight times the number of smaller ones, are fitted by values that fall along the
     order.
+
+    Arrays: ``values (d,)``; ``order``, the indices of the finite scores, descending; workspace ``means`` and
+    ``sizes (d,)``.
     """
     count, blocks = order.shape[0], 0
     for k in range(count):

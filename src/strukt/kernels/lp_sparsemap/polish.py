@@ -112,9 +112,9 @@ def _conjugate(
 def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     """Move an item to the optimum on the faces of its points, as a trial.
 
-    Let eta be the scores, nu_f the component of the multipliers of factor f orthogonal to its face, and e_f the
-    tilt of the face. The projection of eta + sum_f (e_f - nu_f) is curvature times the solution. If y are the
-    multipliers of that projection, the new multipliers are nu_f + y_f - e_f.
+    Let eta be the scores plus curvature times the centre, nu_f the component of the multipliers of factor f
+    orthogonal to its face, and e_f the tilt of the face. The projection of eta + sum_f (e_f - nu_f) is curvature
+    times the solution. If y are the multipliers of that projection, the new multipliers are nu_f + y_f - e_f.
     """
     m, v = graph.copies.shape[0], graph.degrees.shape[0]
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]

@@ -28,7 +28,7 @@ POLISH_GROWTH = 1.3
 """The factor by which the number of iterations between polishing attempts grows."""
 
 SHARPER = 0.1
-"""The factor of the weight of the proximal term each time that its centre moves."""
+"""The number by which the weight of the proximal term is multiplied each time that its centre moves."""
 
 LEAST_CURVATURE = 1e-6
 """The least weight of the proximal term, relative to the step size."""

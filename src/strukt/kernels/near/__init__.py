@@ -1,13 +1,15 @@
 """Bilinear scores of near pairs of positions, distance by distance.
 
-For rows A and B, weights w of their terms l, and a number W_ij for each near pair, all functions here are
-derivatives of
+A pair is near if its distance i - j is one of the 2g from -g to g without 0, with k as its index among these; g is
+``Buckets.reach``. For rows A and B, weights w of their terms l, and a number W_ij for each near pair, `scores`,
+`gathered` and `scattered` are the derivatives, with respect to W, A and B, of the sum over near pairs
 
-    sum_ij W_ij sum_l A_ikl w_kl B_jkl        for each channel, where k of 2g is the index of the distance i - j.
+    sum_ij W_ij sum_l A_ikl w_kl B_jkl        for each channel.
 
 Rows are ``(batch, n, 2g, h, r)``, with 1 instead of 2g or h if all distances or channels share them; weights
 ``(2g, h, r)``. The numbers W are a band ``(batch, n, h, 2g)``, with a column for each distance, 0 where j is no
-position. `reference` and `cpu` implement the same functions.
+position. `spread` and `banded` convert between bands and tensors of all pairs. `reference` and `cpu` implement the
+derivatives of the form.
 """
 
 from __future__ import annotations

@@ -50,6 +50,10 @@ def _run(kernel: Any, band: Tensor, buckets: Buckets, *arguments: Any) -> None:
 
 @jit.kernel
 def _scores(left: Any, right: Any, weights: Any, band: Any, diagonals: Any, start: int, step: int) -> None:
+    """Write the scores of near pairs to ``band``.
+
+    Shapes are those of `strukt.kernels.near`; ``diagonals (count, 2)`` are (column of the band, j - i).
+    """
     batch, n, channels, _ = band.shape
     rank = left.shape[4]
     first, last = jit.rows_of(batch * n, start, step)
@@ -73,6 +77,7 @@ def _scores(left: Any, right: Any, weights: Any, band: Any, diagonals: Any, star
 def _sums(
     band: Any, rows: Any, weights: Any, result: Any, sign: int, diagonals: Any, start: int, step: int
 ) -> None:
+    """Add weighted rows to ``result``, which is laid out as rows. The other arrays are those of `_scores`."""
     batch, n, channels, _ = band.shape
     rank = rows.shape[4]
     first, last = jit.rows_of(batch * n, start, step)
@@ -94,6 +99,7 @@ def _sums(
 
 @jit.kernel
 def _weights(band: Any, left: Any, right: Any, result: Any, diagonals: Any, start: int, step: int) -> None:
+    """Add the derivatives to ``result (threads, 2g, h, r)``. The other arrays are those of `_scores`."""
     batch, n, channels, _ = band.shape
     rank = left.shape[4]
     first, last = jit.rows_of(batch * n, start, step)

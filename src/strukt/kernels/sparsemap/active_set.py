@@ -53,7 +53,11 @@ def begin(state: ActiveSet) -> None:
 
 @inner
 def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
-    """Start from structures of an earlier solution, without affinely dependent and forbidden ones."""
+    """Start from structures of an earlier solution, without affinely dependent and forbidden ones.
+
+    Arrays are those of one item in `strukt.kernels.sparsemap.result.Start`: ``parts (k, p)``, and ``counts``,
+    ``extra`` and ``weights (k,)``.
+    """
     begin(state)
     sum_of_weights = 0.0
     for j in range(weights.shape[0]):
@@ -74,7 +78,10 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
 
 @inner
 def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls: int, tol: float) -> None:
-    """Add the oracle's structure, whose score is that of its parts plus ``extra``, and set the next query."""
+    """Add the oracle's structure, whose score is that of its parts plus ``extra``, and set the next query.
+
+    The first ``count`` entries of ``parts`` are the indices of its parts.
+    """
     state.counters[CALLS] += 1
     score = extra + total(state.main, parts, count)
     if state.counters[SIZE] == 0:
@@ -104,7 +111,7 @@ def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls:
 
 @inner
 def fail(state: ActiveSet) -> None:
-    """Record that every structure is forbidden."""
+    """Record that the query forbids every structure: the item is infeasible, or its face is complete."""
     state.counters[PHASE] = INFEASIBLE if state.counters[PHASE] == OPTIMISING else CONVERGED
 
 

@@ -9,7 +9,7 @@ from strukt.kernels.sparsemap.state import ActiveSet
 
 @inner
 def load(arcs: Array, n: int, state: ActiveSet) -> None:
-    """Load the scores of an item of n words; padding is never used."""
+    """Load the scores of an item of n words, ``arcs (words, words + 1)``; padding is never used."""
     state.main[:] = 0.0
     main = state.main.reshape(arcs.shape)
     for word in range(n):
@@ -18,6 +18,9 @@ def load(arcs: Array, n: int, state: ActiveSet) -> None:
 
 @inner
 def name_arcs(heads: Array, heads_of_word: int, parts: Array) -> None:
-    """Write the indices of a tree's arcs to ``parts (n,)``, given the head of each word and the heads in a row."""
+    """Write the indices of a tree's arcs to ``parts (n,)``, given the head of each word, ``heads (n,)``.
+
+    A row of the score matrix has ``heads_of_word`` entries.
+    """
     for m in range(heads.shape[0]):
         parts[m] = m * heads_of_word + heads[m]

@@ -61,7 +61,10 @@ def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: 
 
 @inner
 def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
-    """Set the query to a direction orthogonal to the hull, among the parts with marginals between 0 and 1."""
+    """Set the query to the gradient plus a slight step orthogonal to the hull, or end a complete face.
+
+    The step moves the parts with marginals between 0 and 1; parts of marginal 0 are forbidden.
+    """
     free = _set_direction(state)
     full = state.counters[SIZE] == state.slots.shape[0] - 1 or state.counters[CALLS] >= max_calls
     if free == 0 or full:

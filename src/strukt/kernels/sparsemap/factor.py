@@ -14,8 +14,7 @@ from strukt.kernels.jit import inner, write
 from strukt.kernels.sparsemap.state import SIZE, ActiveSet
 
 INDEPENDENT = 1e-9
-"""The least squared distance of a structure from the affine hull of the others, relative to its squared norm plus
-1, at which it counts as independent."""
+"""The pivot of a structure, relative to its squared norm plus 1, below which it counts as affinely dependent."""
 
 
 @inner
@@ -86,7 +85,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
 
 @inner
 def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
-    """Solve L' x = right, and write x to ``out``."""
+    """Solve L' x = right, and write x to ``out``, both ``(k,)``."""
     size = state.counters[SIZE]
     write(out[:size], right[:size])
     for i in range(size - 1, -1, -1):
@@ -98,7 +97,7 @@ def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
 
 @inner
 def solve_forward(state: ActiveSet, out: Array) -> None:
-    """Solve L x = out, and write x to ``out``."""
+    """Solve L x = out, and write x to ``out (k,)``."""
     for i in range(state.counters[SIZE]):
         out[i] = (out[i] - _inner(state.factor[i], out, i)) / state.factor[i, i]
 

@@ -3,8 +3,8 @@
     gain(x, p) = sum over the support of  p (x - centre - (p ** b - 1) / (b alpha))  with b = alpha - 1
 
 is the expected score minus the negative entropy of Tsallis (1988), whose limit for large alpha is 0. The loss of a
-target is the gain of the prediction minus that of the target (Blondel, Martins and Niculae 2020). Targets are
-classes, ``(rows,)`` of int64, or points, ``(rows, d)``.
+target is the gain of the prediction minus that of the target (Blondel, Martins and Niculae 2020). Targets of
+`residual` and `residual_product` are classes, ``(rows,)`` of int64, or points, ``(rows, d)``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
     Args:
         scores: ``(rows, d)``, -inf if forbidden.
-        points: ``(rows, d)``, or classes ``(rows,)``.
+        points: ``(rows, d)``.
         centres: ``(rows,)``, subtracted from the scores of each row.
         alpha: ``(rows,)``, above 0, inf for the expected score only.
     """

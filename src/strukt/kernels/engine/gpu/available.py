@@ -52,5 +52,5 @@ def warn_once() -> None:
 
 
 def device_of(tensor: Tensor) -> Any:
-    """Return a context in which kernels are launched on the device of a tensor, current or not."""
+    """Return a context in which kernels are launched on the device of a tensor, even if it is not current."""
     return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]

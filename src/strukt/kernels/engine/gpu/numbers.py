@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 LOWEST = tl.constexpr(-(1 << 29))
-"""The exponent of 0: three of them are still an int32."""
+"""The exponent of 0: the sum of three of them still fits into an int32."""
 
 HIGHEST = tl.constexpr(1 << 29)
 
@@ -204,7 +204,7 @@ def log(mantissa, exponent):
 
 @triton.jit
 def exponential(score):
-    """Return exponentials of scores as whole powers of two and factors from 1 to 2, and a mask of finite scores.
+    """Return exponentials of scores as factors from 1 to 2 and whole powers of two, and a mask of finite scores.
 
     Scores are clipped to 10^9 in size, so that sums of exponents do not overflow.
     """

@@ -150,7 +150,8 @@ class Pairs(Gpu):
     """The backend of a structure with main scores ``(batch, ...)`` and scores of pairs, which items may share.
 
     Args:
-        build: ``build(*lengths, shape, pairs)`` writes the program of the largest items.
+        build: ``build(*lengths, shape, pairs)`` writes the program of the largest items, given the shapes of both
+            tensors without the batch.
         cells: ``cells(*lengths, shape, pairs)`` returns an upper bound on the number of its cells.
         axes: The number of lengths of an item; those after the first are constants of the structure.
     """

@@ -47,7 +47,10 @@ def _is_of_face(sets: DenseSets, new: Structures, score: Tensor) -> Tensor:
 
 
 def _ask(sets: DenseSets, where: Tensor, settings: Settings) -> None:
-    """Set the queries of the items ``where`` to directions orthogonal to the hulls; close complete faces."""
+    """Set the queries of the items ``where`` to gradients plus slight steps orthogonal to the hulls.
+
+    Complete faces are closed.
+    """
     positive = sets.point > CERTAIN
     free = positive & (sets.point < 1.0 - CERTAIN)
     direction = _direction(sets, free)

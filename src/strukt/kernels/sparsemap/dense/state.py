@@ -38,8 +38,9 @@ class Position(NamedTuple):
     """The position of new structures relative to the active sets.
 
     Attributes:
-        shares: ``(batch, k)``, the projection onto the affine hull, as shares of the structures.
-        pivots: ``(batch,)``, the squared distance from the hull; 0 if it is a rounding error.
+        shares: ``(batch, k)``, x with (G + 1) x = the parts in common, plus 1: for a structure in the affine hull,
+            the shares of the others in it.
+        pivots: ``(batch,)``, as `strukt.kernels.sparsemap.factor.new_row` returns; 0 for a structure in the hull.
         is_member: ``(batch,)``, Boolean, True for a structure that is in the set already.
     """
 
