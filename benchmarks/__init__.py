@@ -1,1 +1,1 @@
-"""strukt beside the other libraries for structured inference: who is right, how fast, in how much memory."""
+"""strukt beside the other libraries for structured inference: correctness, speed and memory."""

@@ -1,4 +1,4 @@
-"""Binary trees over spans with codes: `(batch, n + 1, n + 1, bits)`, scores of the value +1 of each bit."""
+"""Binary trees over spans with codes: `(batch, n + 1, n + 1, bits)`, the score of each bit that is 1."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _best(bits: Tensor) -> Tensor:
 
 
 def _codes(bits: Tensor, tree: Tensor) -> Tensor:
-    """The best codes of the spans of trees, -1 elsewhere."""
+    """The best code of each span of a tree, -1 elsewhere."""
     weights = 2 ** torch.arange(bits.shape[-1])
     return torch.where(tree >= 0, ((bits > 0) * weights).sum(-1), -1)
 

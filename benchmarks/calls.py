@@ -1,4 +1,4 @@
-"""What a call costs where there is little to compute: one item of length 20, in multiples of an addition."""
+"""The cost of calls with little to compute: for one item of length 20, as multiples of an addition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from benchmarks.structures import (
 )
 from strukt import distributions
 
-BLOCK = 0.002  # seconds of repetition between two looks at the clock, which takes half a microsecond itself
+BLOCK = 0.002  # seconds of repetition between two readings of the clock, which take half a microsecond themselves
 BLOCKS = 100
 
 STRUCTURES = (
@@ -48,7 +48,7 @@ STRUCTURES = (
 
 
 def calls(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Callable[[], Any]]:
-    """The calls of a new distribution, each with its constructor."""
+    """The timed calls by name; each constructs a new distribution."""
     event = an_event(structure, inputs)
 
     def build() -> Any:
@@ -64,7 +64,7 @@ def calls(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Call
 
 
 def microseconds(action: Callable[[], object], blocks: int = BLOCKS) -> float:
-    """Median time of this process for one run, over blocks of runs that are long enough for the clock."""
+    """Median CPU time of one run, in microseconds, over blocks of runs that are long enough for the clock."""
     repeats = 1
     while _spent(action, repeats) < BLOCK:
         repeats *= 2

@@ -32,7 +32,7 @@ def strukt_loss(tags: Tensor, *_: Tensor) -> Loss:
 
 
 def _torch_struct(emissions: Tensor, transition: Tensor) -> Any:
-    """torch-struct takes one score per pair of neighbouring tags, indexed [next, previous]."""
+    """The distribution of torch-struct, from one score for each pair of neighbouring tags, [next, previous]."""
     from torch_struct import LinearChainCRF
 
     edges = transition.T + emissions[:, 1:, :, None]
@@ -51,7 +51,7 @@ def torch_struct_mode(emissions: Tensor, transition: Tensor) -> Tensor:
 
 
 def torch_struct_loss(tags: Tensor, emissions: Tensor, _: Tensor) -> Loss:
-    """Its events have an entry for each pair of neighbouring tags."""
+    """The loss of torch-struct, whose events have an entry for each pair of neighbouring tags."""
     from torch_struct import LinearChain
 
     parts = LinearChain.to_parts(tags, emissions.shape[-1]).float()
@@ -59,7 +59,7 @@ def torch_struct_loss(tags: Tensor, emissions: Tensor, _: Tensor) -> Loss:
 
 
 def _supar(emissions: Tensor, transition: Tensor) -> Any:
-    """supar keeps the start and end transitions in the last row and column."""
+    """The distribution of supar, with start and end transitions, here 0, in the last row and column."""
     return supar_structs().LinearChainCRF(emissions, pad(transition, (0, 1, 0, 1)))
 
 
@@ -76,7 +76,7 @@ def supar_loss(tags: Tensor, *_: Tensor) -> Loss:
 
 
 def _pytorch_crf(transition: Tensor) -> Any:
-    """A layer that scores with `transition` and with neither start nor end scores."""
+    """A layer that scores with `transition`; start and end scores are 0."""
     from torchcrf import CRF
 
     layer = CRF(len(transition), batch_first=True).requires_grad_(False)
@@ -88,7 +88,7 @@ def _pytorch_crf(transition: Tensor) -> Any:
 
 
 def pytorch_crf_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
-    """The public interface has the log-likelihood of given tags only."""
+    """The log-partition by a private method: public ones return the log-likelihood of tags only."""
     everything = emissions.new_ones(emissions.shape[1::-1], dtype=torch.bool)
     return _pytorch_crf(transition)._compute_normalizer(emissions.transpose(0, 1), everything)
 
@@ -121,7 +121,7 @@ def torchlatent_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
 
 
 def torchlatent_mode(emissions: Tensor, transition: Tensor) -> Tensor:
-    """The decoder is a gradient, so that the emissions must ask for one."""
+    """The mode of torchlatent, which is computed as a gradient, so that the emissions must require one."""
     return _torchlatent(emissions.requires_grad_(), transition).argmax.data
 
 

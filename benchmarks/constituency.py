@@ -37,7 +37,7 @@ def _words(spans: Tensor) -> Tensor:
 
 
 def _event(used: Tensor) -> Tensor:
-    """0/1 spans from first word to last word with labels, as the labels of the spans used."""
+    """The label of each span that is used, from 0/1 entries `[first word, last word, label]`; -1 elsewhere."""
     labels = torch.where((used > 0).any(-1), used.argmax(-1), -1)
     return pad(labels, (1, 0, 0, 1), value=-1)
 
@@ -55,7 +55,7 @@ def torch_struct_mode(spans: Tensor) -> Tensor:
 
 
 def torch_struct_loss(event: Tensor, spans: Tensor) -> Loss:
-    """Its events are 0/1 spans with labels."""
+    """The loss of torch-struct, whose events are 0/1 spans with labels."""
     from torch_struct import TreeCRF
 
     parts = _words(one_hot(event + 1, spans.shape[-1] + 1)[..., 1:]).float()
@@ -63,12 +63,12 @@ def torch_struct_loss(event: Tensor, spans: Tensor) -> Loss:
 
 
 def supar_log_partition(spans: Tensor) -> Tensor:
-    """supar's trees have no labels: their sum comes first."""
+    """The log-partition of supar, whose trees have no labels: labels are summed first."""
     return supar_structs().ConstituencyCRF(spans.logsumexp(-1)).log_partition
 
 
 def supar_mode(spans: Tensor) -> Tensor:
-    """The decoder gives a list of spans for each sentence."""
+    """The mode of supar, whose decoder returns a list of spans for each sentence."""
     best, labels = spans.max(-1)
     event = torch.full_like(labels, -1)
     for item, tree in enumerate(supar_structs().ConstituencyCRF(best).argmax):
@@ -78,7 +78,7 @@ def supar_mode(spans: Tensor) -> Tensor:
 
 
 def supar_loss(event: Tensor, *_: Tensor) -> Loss:
-    """The loss of the bracketing and that of the labels of its spans, as supar's own parser adds them up."""
+    """The loss of the bracketing plus that of the labels of its spans, as in supar's own parser."""
     mask = event >= 0
     labels = event[mask]
 
@@ -103,7 +103,7 @@ def torchlatent_log_partition(spans: Tensor) -> Tensor:
 
 
 def torchlatent_mode(spans: Tensor) -> Tensor:
-    """The decoder is a gradient, so that the scores must ask for one."""
+    """The mode of torchlatent, which is computed as a gradient, so that the scores must require one."""
     with torch.enable_grad():
         found = _torchlatent(spans.requires_grad_()).argmax
     first, last, label = found.data.unbind(-1)
@@ -114,7 +114,7 @@ def torchlatent_mode(spans: Tensor) -> Tensor:
 
 
 def torchlatent_loss(event: Tensor, *_: Tensor) -> Loss:
-    """Its events are the first word, last word and label of each span, all trees in one list."""
+    """The loss of torchlatent, whose events are first word, last word and label of each span, of all trees."""
     from torchrua import C
 
     item, first, end = (event >= 0).nonzero().unbind(-1)

@@ -1,4 +1,4 @@
-"""What is compared: cases (inputs of one size), contestants (libraries) and operations."""
+"""The things compared: cases (inputs of one size), contestants (libraries) and operations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Case:
     """Inputs of one size, as a user holds them.
 
     Attributes:
-        name: The sizes in words.
+        name: The sizes, as tables show them.
         shapes: The shape of every raw input.
-        chart: Number of scores in the smallest table that the recursion fills.
+        chart: Number of scores in the smallest table that the recursion fills; 0 if there is none.
         scales: Standard deviation of every raw input; 1 if None.
     """
 
@@ -40,17 +40,18 @@ class Case:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A library behind two functions of the raw inputs; the change of layout is theirs, and timed.
+    """A library, as functions of the raw inputs; converting these to the library's layout is timed, too.
 
     Attributes:
         name: Name of its distribution on the package index.
         compute: Returns the log-partition `(batch,)`, or for a mapping its value in the shape of the input.
         mode: Returns the best structures as compact events; None if the library has no decoder.
-        yardstick: What it computes instead, for scale: its answers are not judged, and it is no peer.
-        learn: From gold structures, as compact events, and raw inputs, of which only the shapes count, to the mean
-            loss as a function of raw inputs. What it makes of the structures is made once and not timed. None if
-            the library has no loss.
-        loss: That function for the structures at hand, see `Family.taught`.
+        yardstick: Description of something else that it computes, for scale: its answers are not judged, and it is
+            no peer. Empty for peers.
+        learn: Function of gold structures, as compact events, and raw inputs, of which only the shapes matter. It
+            returns the mean loss as a function of raw inputs. The structures are converted once, which is not
+            timed. None if the library has no loss.
+        loss: The loss that `learn` returned for the gold structures; set by `Family.taught`.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Contestant:
 
 
 def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
-    """Fresh leaves: some peers switch `requires_grad` of the tensors they are given."""
+    """The inputs as new leaves, since some peers set `requires_grad` of the tensors that they get."""
     return [score.detach() for score in inputs]
 
 
@@ -73,7 +74,7 @@ def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
 
 
 def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The log-partition and its gradient in every raw input."""
+    """The log-partition and its gradient with respect to every raw input."""
     leaves = [score.requires_grad_() for score in _aliases(inputs)]
     value = contestant.compute(*leaves)
     return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
@@ -88,7 +89,7 @@ def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
 
 
 def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The mean loss of the gold structures and its gradient in every raw input."""
+    """The mean loss of the gold structures and its gradient with respect to every raw input."""
     if contestant.loss is None:
         raise NotImplementedError("no loss")
     leaves = [score.requires_grad_() for score in _aliases(inputs)]
@@ -97,7 +98,7 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
 
 
 def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The value of a mapping, and its Jacobian in the main scores times these."""
+    """The value of a mapping, and its transposed Jacobian with respect to the main scores, times these scores."""
     leaf, *others = _aliases(inputs)
     value = contestant.compute(leaf.requires_grad_(), *others)
     if not value.requires_grad:
@@ -124,13 +125,13 @@ class Family:
     Attributes:
         name: Name on the command line.
         title: Heading of its tables.
-        cases: What is timed.
-        warm_up: A tiny case that makes every library load, compile and allocate what it keeps.
+        cases: The cases to time.
+        warm_up: A tiny case, for which every library loads, compiles, and allocates the memory that it keeps.
         contestants: strukt first.
         score: Score of events under the raw inputs, in float64; None for a mapping.
         accuracy: Cases that are only checked, against `exact`, and not timed.
         exact: Log-partition and gradients of the raw inputs in arbitrary precision.
-        operations: What is timed.
+        operations: The operations to time, by name.
         gold: Structures to train on for raw inputs, as compact events; None where they are part of the
             distribution, so that the log-partition is the log-probability.
     """
@@ -147,7 +148,7 @@ class Family:
     gold: Callable[..., Tensor] | None = None
 
     def taught(self, contestant: Contestant, inputs: tuple[Tensor, ...]) -> Contestant:
-        """The library with the gold structures of some inputs in its own form."""
+        """The library with its loss of the gold structures of some inputs."""
         if contestant.learn is None:
             return contestant
         structures = self.gold(*inputs) if self.gold else torch.empty(0)
@@ -155,7 +156,7 @@ class Family:
 
 
 def _learned(learn: Callable[..., Loss], structures: Tensor, inputs: tuple[Tensor, ...]) -> Loss:
-    """The loss of a library; one that raises if the library does, because that is its result."""
+    """The loss of a library; if the library raises an error, a loss that raises it, to report it as the result."""
     try:
         return learn(structures, *inputs)
     except Exception as error:

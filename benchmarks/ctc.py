@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: `(batch, frames, labels)`, label 0 is the blank, and given targets."""
+"""Connectionist temporal classification of fixed targets: logits `(batch, frames, labels)`, label 0 the blank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 
 def targets(logits: Tensor) -> Tensor:
-    """A target of a fifth of the frames for each item, the same in every process."""
+    """A random target for each item, a fifth as long as the frames, the same in every process."""
     batch, frames, labels = logits.shape
     drawn = torch.randint(1, labels, (batch, frames // 5), generator=torch.Generator().manual_seed(0))
     return drawn.to(logits.device)
@@ -45,7 +45,7 @@ def torch_loss(*_: Tensor) -> Loss:
 
 
 def score(logits: Tensor, frames: Tensor) -> Tensor:
-    """Score of labels of frames `(batch, frames)`, in float64."""
+    """Score of the labels of all frames, `(batch, frames)`, in float64."""
     return logits.double().log_softmax(-1).gather(-1, frames[..., None]).squeeze(-1).sum(-1)
 
 

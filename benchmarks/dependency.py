@@ -65,7 +65,7 @@ def torch_struct_non_projective_log_partition(arcs: Tensor) -> Tensor:
 
 
 def _torch_struct_projective(arcs: Tensor) -> Any:
-    """The recursion writes into its scores, which it can only if they were computed from some with gradients."""
+    """The distribution of torch-struct, which writes into its scores: these must not be leaves of autograd."""
     from torch_struct import DependencyCRF
 
     return DependencyCRF(_head_child(arcs.requires_grad_()), multiroot=False)
@@ -85,7 +85,7 @@ def torch_struct_projective_mode(arcs: Tensor) -> Tensor:
 
 
 def torch_struct_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
-    """The scores of its arcs are added up here: `log_prob` of this class raises AttributeError."""
+    """The loss of torch-struct; arcs are summed here, as `log_prob` of this class raises AttributeError."""
     from torch_struct import DepTree, NonProjectiveDependencyCRF
 
     parts = DepTree.to_parts(heads).float()
@@ -100,7 +100,7 @@ def torch_struct_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
 
 
 def torch_struct_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
-    """`log_prob` needs scores that are contiguous."""
+    """The loss of torch-struct, whose `log_prob` needs contiguous scores."""
     from torch_struct import DependencyCRF, DepTree
 
     parts = DepTree.to_parts(heads).float()
@@ -143,7 +143,7 @@ def gold_heads(arcs: Tensor) -> Tensor:
 
 
 def score(arcs: Tensor, heads: Tensor) -> Tensor:
-    """Score of head sequences `(batch, n)`, in float64."""
+    """Score of trees, as the head of each word `(batch, n)`, in float64."""
     return arcs.double().gather(-1, heads[..., None]).squeeze(-1).sum(-1)
 
 

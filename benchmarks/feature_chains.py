@@ -1,6 +1,6 @@
-"""Training on sequences of dictionaries beside sklearn-crfsuite: equal features, penalties and rule to stop.
+"""Training on sequences of dictionaries beside sklearn-crfsuite: equal features, penalties and stopping rule.
 
-The corpora are WNUT-17 and SNIPS in a folder that `--data` names, as they are published, compressed with gzip.
+The option `--data` names a folder with the corpora WNUT-17 and SNIPS, as published, compressed with gzip.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUNDS = 2
 
 
 class Corpus(NamedTuple):
-    """Sentences of words and tags to train and to test on."""
+    """Sentences of words and tags, for training and for testing."""
 
     name: str
     train: list[Sentence]
@@ -42,7 +42,7 @@ def wnut(folder: Path) -> Corpus:
 
 
 def snips(folder: Path, every: int) -> Corpus:
-    """SNIPS, every so many utterances of the training corpora of all intents."""
+    """SNIPS, all intents, with one in ``every`` utterances of the training corpora."""
     train, test = (list(_slots(folder / "snips", kind)) for kind in ("train", "validate"))
     return Corpus(f"SNIPS, 1 utterance in {every}", train[::every], test)
 
@@ -74,7 +74,7 @@ def _slots(folder: Path, kind: str) -> Iterator[Sentence]:
 
 
 def features(sentence: Sentence, i: int) -> dict[str, Any]:
-    """The features of the tutorial of sklearn-crfsuite, without parts of speech, which these corpora lack."""
+    """The features of sklearn-crfsuite's tutorial, without parts of speech, which these corpora lack."""
     word = sentence[i][0]
     found: dict[str, Any] = {
         "bias": 1.0,
@@ -105,14 +105,14 @@ def inputs(sentences: list[Sentence]) -> tuple[list[list[dict[str, Any]]], list[
 
 
 def crfsuite(c1: float, c2: float) -> Any:
-    """The peer."""
+    """The estimator of sklearn-crfsuite with these penalties."""
     from sklearn_crfsuite import CRF
 
     return CRF(algorithm="lbfgs", c1=c1, c2=c2)
 
 
 def reached(model: Any) -> tuple[float, int]:
-    """The objective and the iterations of a trained model."""
+    """The final objective of a trained model, and the number of iterations."""
     if isinstance(model, ChainClassifier):
         return model.loss_, model.n_iter_
     iterations = model.training_log_.iterations
@@ -120,7 +120,7 @@ def reached(model: Any) -> tuple[float, int]:
 
 
 class Result(NamedTuple):
-    """One library on one corpus with one penalty."""
+    """The result of one library on one corpus with one penalty: CPU seconds, objective, iterations and span F1."""
 
     train: float
     predict: float
@@ -130,7 +130,7 @@ class Result(NamedTuple):
 
 
 def measure(make: Callable[[], Any], train: Any, test: Any) -> Result:
-    """Seconds of the process to fit and to predict, and what came of it."""
+    """Fit and predict; return the CPU seconds of both, and the results."""
     begin = time.process_time()
     model = make().fit(*train)
     middle = time.process_time()
@@ -172,10 +172,10 @@ def report(corpora: list[Corpus]) -> str:
 
 
 def main() -> None:
-    """Measure with one thread."""
+    """Parse the command line, measure with one thread, and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.feature_chains", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with `wnut17` and `snips`")
-    parser.add_argument("--every", type=int, default=8, help="train on one utterance of SNIPS in so many")
+    parser.add_argument("--every", type=int, default=8, help="train on one in this many utterances of SNIPS (8)")
     parser.add_argument("--output", help="page whose section 'feature-chains' is replaced")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

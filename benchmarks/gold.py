@@ -1,4 +1,4 @@
-"""Gold structures to train on: random, the same in every process, made by plain code that no library shares."""
+"""Random gold structures to train on, the same in every process, made by code that no library shares."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def segments(batch: int, n: int, longest: int, labels: int) -> Tensor:
 
 
 def heads(batch: int, words: int) -> Tensor:
-    """Projective trees of which one word hangs on the root: heads `(batch, words)`, 0 being the root."""
+    """Projective trees with one word attached to the root: heads `(batch, words)`, 0 being the root."""
     draw = Random(0)
     return torch.tensor([_projective(words, draw) for _ in range(batch)])
 
@@ -37,7 +37,7 @@ def _projective(words: int, draw: Random) -> list[int]:
     heads = [0] * words
 
     def hang(low: int, high: int, head: int, alone: bool = False) -> None:
-        """Hangs words `low` to `high - 1` on `head`: neighbouring subtrees, or just one."""
+        """Attach words `low` to `high - 1` to `head`, as neighbouring subtrees, or just one if `alone`."""
         while low < high:
             end = high if alone else draw.randint(low + 1, high)
             word = draw.randrange(low, end)
@@ -54,8 +54,8 @@ def trees(batch: int, words: int, of_words: range, of_spans: range) -> Tensor:
     """Binary trees `(batch, words + 1, words + 1)`: the label of each span, -1 where there is none.
 
     Args:
-        batch: How many trees.
-        words: Words of each sentence.
+        batch: The number of trees.
+        words: The number of words of each sentence.
         of_words: Labels to choose from for single words.
         of_spans: Labels to choose from for wider spans.
     """

@@ -1,4 +1,4 @@
-"""Context-free grammars in the normal form of nonterminals and preterminals, one table of rules for all sentences.
+"""Context-free grammars in Chomsky normal form, with s nonterminals and p preterminals, one for all sentences.
 
 Inputs are the scores of roots `(s,)`, of rules `(s, s + p, s + p)` and of words `(batch, n, p)`.
 """
@@ -16,7 +16,7 @@ from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 
 def distribution(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
-    """The distribution of one sentence each, rules and roots being probabilities."""
+    """The distribution over the trees of each sentence; scores of roots and rules are normalised."""
     from strukt.distributions import PCFG
 
     return PCFG(root.log_softmax(-1), _normalised(rules), emission)
@@ -45,7 +45,7 @@ def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _torch_struct(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
-    """torch-struct takes a grammar for each sentence."""
+    """The distribution of torch-struct, which takes a grammar for each sentence."""
     from torch_struct import SentCFG
 
     count = len(emission)
@@ -59,7 +59,7 @@ def torch_struct_log_partition(root: Tensor, rules: Tensor, emission: Tensor) ->
 
 
 def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
-    """Its spans are `[width - 2, start]`."""
+    """The mode of torch-struct, whose spans are indexed `[width - 2, start]`."""
     words, _, _, spans = _torch_struct(root, rules, emission).argmax
     count, n, _ = emission.shape
     event = words.new_full((count, n + 1, n + 1), -1, dtype=torch.int64)
@@ -71,9 +71,9 @@ def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
 
 
 def torch_struct_loss(event: Tensor, root: Tensor, _: Tensor, emission: Tensor) -> Loss:
-    """Scores come from the structure itself: `log_prob` of this class raises AttributeError.
+    """The loss of torch-struct, with its function for scores, as `log_prob` of this class raises AttributeError.
 
-    Events are the uses of each preterminal for each word, of each rule and of each root.
+    Its events are the uses of preterminals for each word, of rules, and of roots.
     """
     from torch_struct import CKY
 
@@ -98,7 +98,7 @@ def score(root: Tensor, rules: Tensor, emission: Tensor, event: Tensor) -> Tenso
     """Score of trees `(batch, n + 1, n + 1)`, in float64."""
     words, used = event.diagonal(1, 1, 2) - len(root), event >= 0
     emitted = emission.double().gather(-1, words.unsqueeze(-1)).squeeze(-1).sum(-1)
-    # a span, and a fencepost that cuts it into two others
+    # spans with a fencepost that splits them into two other spans
     item, start, middle, end = (
         (used.unsqueeze(2) & used.unsqueeze(3) & used.unsqueeze(1)).nonzero().unbind(-1)
     )

@@ -1,4 +1,4 @@
-"""Runs the libraries side by side: one process each, the same inputs, in turn, several rounds."""
+"""The comparison of libraries: one process each, the same inputs, in turn, in several rounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ask = Callable[[str, str], "Trial | list[float] | Failure"]
 
 @contextmanager
 def player(contestant: Contestant, family: Family, case: Case, threads: int) -> Iterator[Ask]:
-    """A process with one library in it, as a function from requests to answers."""
+    """Start a process with one library; yield a function that sends it requests and returns the answers."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     arguments = (theirs, contestant, family, case, threads)
@@ -43,19 +43,22 @@ def player(contestant: Contestant, family: Family, case: Case, threads: int) -> 
 
 
 def truth(family: Family, case: Case) -> Errors:
-    """How far an answer is from strukt's reference in float64; scores judge a mode and a training step."""
+    """Return a function for the error of an answer, by strukt's results in float64.
+
+    A mode is judged by its score.
+    """
     exactly = tuple(score.double() for score in case.inputs())
     return _judging(family, case, family.operations["gradient"](family.contestants[0], exactly))
 
 
 def exact_truth(family: Family, case: Case) -> Errors:
-    """How far an answer is from arbitrary precision; a mode is judged by float64."""
+    """Return a function for the error of an answer, by the truth in arbitrary precision; modes by float64."""
     assert family.exact is not None
     return _judging(family, case, family.exact(*case.inputs()))
 
 
 def _judging(family: Family, case: Case, reference: tuple[Tensor, ...]) -> Errors:
-    """How far answers are from a log-partition with its gradient, and from what follows from it and scores."""
+    """Return a function for errors, given the true log-partition and its gradient."""
     inputs, score = case.inputs(), family.score
     exactly = tuple(scores.double() for scores in inputs)
     best = score(*exactly, *family.operations["mode"](family.contestants[0], exactly)) if score else None
@@ -73,9 +76,10 @@ def _judging(family: Family, case: Case, reference: tuple[Tensor, ...]) -> Error
 
 
 def _sums(family: Family, inputs: tuple[Tensor, ...]) -> Callable[..., tuple[Tensor, ...]]:
-    """From a training step to the mean log-partition and the gradient of the summed one, as strict as a gradient.
+    """Return a function from a training step to the mean log-partition, and the gradient of the sum.
 
-    The loss is the log-partition less the score, which is known; or the negative log-partition.
+    These are judged as strictly as the operation "gradient". The loss is the log-partition minus the score of the
+    gold structures, which is known; without gold structures, it is the negative log-partition.
     """
     if family.gold is None:
         return lambda loss, *slopes: (-loss, *(-len(inputs[0]) * slope for slope in slopes))
@@ -92,7 +96,7 @@ def _sums(family: Family, inputs: tuple[Tensor, ...]) -> Callable[..., tuple[Ten
 
 
 def judge(contestant: Contestant, operation: str, reply: object, errors: Errors) -> Measurement:
-    """The first answer of a library, compared with the truth."""
+    """Return the measurement of a library's first answer: its error, or the reason why there is none."""
     if not isinstance(reply, Trial):
         return Measurement(contestant.name, operation, failure=getattr(reply, "message", "no answer"))
     error = math.nan if contestant.yardstick else errors(operation, as_tensors(reply.answer))
@@ -102,20 +106,20 @@ def judge(contestant: Contestant, operation: str, reply: object, errors: Errors)
 
 
 def compare(family: Family, case: Case, errors: Errors, rounds: int, threads: int) -> list[Measurement]:
-    """Checks, then times every library on one case.
+    """Check, then time every library on one case.
 
     Args:
-        family: The structure.
+        family: The structure or mapping.
         case: The inputs.
-        errors: The truth, see `truth` and `exact_truth`.
-        rounds: How often each library has its turn at each operation; 0 checks and does not time.
-        threads: Threads of each process.
+        errors: The error of answers; see `truth` and `exact_truth`.
+        rounds: The number of turns of each library at each operation; with 0, answers are only checked.
+        threads: The number of threads of each process.
 
     Returns:
-        A measurement per library and operation; those that are wrong or failed have no times.
+        A measurement for each library and operation; wrong and failed ones have no times.
 
     Raises:
-        WrongResultError: strukt's own result is wrong.
+        WrongResultError: If strukt's result is wrong.
     """
     with ExitStack() as stack:
         players = {
@@ -135,7 +139,7 @@ def compare(family: Family, case: Case, errors: Errors, rounds: int, threads: in
 
 
 def take_turns(measurements: list[Measurement], players: Mapping[str, Ask], rounds: int) -> None:
-    """Times A B C A B C ..., so that a change of the machine's load meets all of them."""
+    """Time the libraries in the order A B C A B C ..., so that changes of the machine's load affect all."""
     for _ in range(rounds):
         for measurement in measurements:
             reply = players[measurement.contestant]("time", measurement.operation)

@@ -1,4 +1,7 @@
-"""Contrastive hashing of spans: `(2, spans, bits, 3)`, of whose softmax the first two are the bit marginals."""
+"""Contrastive hashing of spans in two views: scores `(2, spans, bits, 3)`.
+
+Of the softmax over the last axis, the first two entries are the marginals of a bit.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ TEMPERATURE = 0.1
 
 
 def _views(scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The marginals of two views, and labels."""
+    """The marginals of both views, and the label of each span."""
     first, second = scores.softmax(-1)[..., :2].unbind(0)
     return first, second, torch.arange(len(first)) % LABELS
 
@@ -24,7 +27,7 @@ def strukt_loss(scores: Tensor) -> Tensor:
 
 
 def torch_loss(scores: Tensor) -> Tensor:
-    """The formula over all pairs of spans."""
+    """The loss by its formula, over all pairs of spans."""
     first, second, labels = _views(scores)
     same = labels[:, None] == labels
     rest = same & ~torch.eye(len(labels), dtype=torch.bool)

@@ -1,8 +1,8 @@
-"""Hidden Markov models: logits of the first state `(z,)`, transitions, logits of words `(z, v)`; given sentences.
+"""Log-probabilities of sentences in hidden Markov models of z states and v words.
 
-Transitions are dense logits `(z, z)`, or log-features `(z, r)` of the states before and after. The scaled
-recursion is that of Chiu, Deng and Rush (2021), whose code is not on the package index; its gradient goes
-through the loop.
+Inputs are logits of the first state `(z,)`, transitions, and logits of words `(z, v)`. Transitions are dense
+logits `(z, z)`, or log-features `(z, r)` of the states before and after. The scaled recursion of *torch* is that
+of Chiu, Deng and Rush (2021), whose code is not on the package index; autograd differentiates the loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BATCH, LENGTH = 8, 64
 
 
 def sentences(words: int, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
-    """Words in proportion to the inverse of their rank, the same in every process."""
+    """Random sentences `size`; words have frequencies inverse to their ranks. The same in every process."""
     weights = 1.0 / torch.arange(1, words + 1)
     generator = torch.Generator().manual_seed(0)
     return torch.multinomial(weights.expand(size[0], -1), size[1], replacement=True, generator=generator)
@@ -88,7 +88,7 @@ def _compiled_with_gradient() -> Any:
 
 
 class _Dynamax(torch.autograd.Function):
-    """JAX computes the gradient of the sum together with the values."""
+    """Autograd function of dynamax; JAX computes the gradient of the sum together with the values."""
 
     @staticmethod
     def forward(ctx: Any, *scores: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
 
 
 def exact(*scores: Tensor) -> Outputs:
-    """Log-probabilities at low rank and their gradient in all scores, in log space, float64 and a dense table."""
+    """Log-probabilities at low rank and their gradients, from dense transitions in log space, in float64."""
     leaves = [score.double().requires_grad_() for score in scores]
     initial, source, target, emission = leaves
     transition = (source.unsqueeze(1) + target).logsumexp(2).log_softmax(1)

@@ -1,4 +1,4 @@
-"""Steps of expectation maximisation of hidden Markov models beside hmmlearn and dynamax, from equal starts."""
+"""Steps of expectation maximisation of hidden Markov models, beside hmmlearn and dynamax, from the same start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strukt import HMM, Categorical, Gaussian, Poisson
 SEQUENCES, LENGTH, STEPS, ROUNDS = 20, 500, 10, 5
 
 Timed = tuple[float, float]
-"""Seconds of the process, and the log-probability before the last step."""
+"""CPU seconds, and the log-probability before the last step."""
 
 
 class Case(NamedTuple):
@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """Observations are samples of another model of the same form, in double precision as hmmlearn has it."""
+    """Yield models to start from, with samples of other models of the same form, in double precision."""
     torch.manual_seed(0)
     factor = torch.randn(8, 4, 4).double()
     full = factor @ factor.mT + torch.eye(4).double()
@@ -70,7 +70,7 @@ def by_hmmlearn(implementation: str, case: Case) -> Timed:
 def _of_hmmlearn(start: HMM, implementation: str) -> Any:
     from hmmlearn import hmm
 
-    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # of parameters that are given, not initialised
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # it warns that parameters are set already
     options = {"init_params": "", "n_iter": STEPS, "tol": -math.inf, "implementation": implementation}
     emission, z = start.emission, start.states
     if isinstance(emission, Gaussian):
@@ -88,9 +88,10 @@ def _of_hmmlearn(start: HMM, implementation: str) -> Any:
 
 
 def by_dynamax(case: Case) -> Timed:
-    """A fit compiles, which is taken out; its log-probability has its own priors in it.
+    """Time the steps of dynamax as the difference of two fits, which removes the time to compile.
 
-    Its steps are ten times as many, as the difference of two fits is taken.
+    The longer fit has ten times as many steps, and one more. No log-probability is returned, because that of
+    dynamax includes its priors.
     """
     import jax
     from dynamax import hidden_markov_model as models
@@ -122,7 +123,7 @@ def by_dynamax(case: Case) -> Timed:
     for steps in (1, 10 * STEPS + 1):
         begin = time.process_time()
         _, log_probs = model.fit_em(params, properties, x, num_iters=steps, verbose=False)
-        float(log_probs[-1])  # until then it computes in the background
+        float(log_probs[-1])  # waits for the result, which is computed asynchronously
         seconds.append(time.process_time() - begin)
     return (seconds[1] - seconds[0]) / 10, math.nan
 
@@ -136,7 +137,7 @@ CONTESTANTS: dict[str, Callable[[Case], Timed]] = {
 
 
 def rows(case: Case) -> Iterator[list[str]]:
-    """A row for each library; they take turns."""
+    """Yield a row for each library, with its fastest round; the libraries take turns."""
     by_strukt(case)  # compiles
     results: dict[str, list[Timed]] = {name: [] for name in CONTESTANTS}
     for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""The error of the kernel of softmax by features: against their number and that of points, by separation."""
+"""The error of feature maps of the softmax kernel, by the numbers of features and points, and by separation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from strukt.nn.feature_maps import normal_rows
 SIZE, SEEDS = 16, 7
 FEATURES, POINTS, LENGTHS = (16, 64, 256, 1024), (64, 256, 1024), (1.0, 2.0, 3.0)
 SEPARATION = 1.5
-"""From each point to its nearest, where more points are to be as far apart."""
+"""The mean distance from a point to its nearest one, in those rows where all numbers of points have the same."""
 
 
 def points(count: int, length: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Vectors before and after a transition ``(count, SIZE)``, of a length, in random directions."""
+    """Vectors of a given length in random directions, ``(count, SIZE)``: states before and after a transition."""
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randn(2, count, SIZE, generator=generator, dtype=torch.float64)
     before, after = length * drawn / drawn.norm(dim=2, keepdim=True)
@@ -27,13 +27,13 @@ def points(count: int, length: float, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def separation(after: Tensor) -> float:
-    """The mean distance from a point to its nearest."""
+    """The mean distance from a point to its nearest one."""
     distances = torch.cdist(after, after).fill_diagonal_(torch.inf)
     return distances.amin(1).mean().item()
 
 
 def length_of(count: int, apart: float) -> float:
-    """The length at which points are so far apart."""
+    """The length of vectors at which the mean distance between nearest points is ``apart``."""
     return apart / separation(points(count, 1.0, 0)[1])
 
 
@@ -45,7 +45,7 @@ def random_positive(u: Tensor, v: Tensor, features: int) -> Tensor:
 
 
 def fourier(u: Tensor, v: Tensor, features: int) -> Tensor:
-    """Random Fourier features of the Gaussian in exp(u v) (Rahimi and Recht 2007); they have signs."""
+    """Random Fourier features of the Gaussian factor of exp(u v) (Rahimi and Recht 2007), of either sign."""
     rows = normal_rows(SIZE, features // 2, True).to(u)
     waves = [torch.cat([(x @ rows.mT).cos(), (x @ rows.mT).sin()], 1) for x in (u, v)]
     grown = [(x.square().sum(1, keepdim=True) / 2).exp() * wave for x, wave in zip((u, v), waves, strict=True)]
@@ -53,7 +53,7 @@ def fourier(u: Tensor, v: Tensor, features: int) -> Tensor:
 
 
 def nystrom(u: Tensor, v: Tensor, features: int) -> Tensor:
-    """Similarities to landmarks, some of the points after a transition (Williams and Seeger 2001); with signs."""
+    """Nyström features: similarities to landmarks, random points after a transition (Williams and Seeger 2001)."""
     landmarks = v[torch.randperm(len(v))[:features]]
     middle = torch.linalg.pinv((landmarks @ landmarks.mT).exp(), hermitian=True)
     return (u @ landmarks.mT).exp() @ middle @ (landmarks @ v.mT).exp()
@@ -68,12 +68,12 @@ BEST = "any features"
 
 
 def errors(count: int, length: float, features: int) -> dict[str, float]:
-    """The relative error of the transition matrix by each map, and the least that so many features can have.
+    """The relative error of the transition matrix by each map, and the least of any map with as many features.
 
-    It is that of the kernel in the Frobenius norm, of which each row is divided by its exact sum. The least one
-    is left by the singular values beyond as many (Eckart and Young 1936). The median of `SEEDS` draws.
+    Errors are in the Frobenius norm; the rows of each kernel are divided by their exact sums. The least error is
+    that without all further singular values (Eckart and Young 1936). Each is the median of `SEEDS` draws.
     """
-    found: dict[str, list[float]] = {name: [] for name in [*MAPS, BEST]}
+    results: dict[str, list[float]] = {name: [] for name in [*MAPS, BEST]}
     for seed in range(SEEDS):
         u, v = points(count, length, seed)
         kernel = (u @ v.mT).exp()
@@ -81,10 +81,10 @@ def errors(count: int, length: float, features: int) -> dict[str, float]:
         exact = kernel / sums
         torch.manual_seed(seed)
         for name, estimate in MAPS.items():
-            found[name].append(((estimate(u, v, features) / sums - exact).norm() / exact.norm()).item())
-        values = torch.linalg.eigvalsh(exact.mT @ exact).clamp(min=0)  # squares of singular values, rising
-        found[BEST].append((values[: max(count - features, 0)].sum() / values.sum()).sqrt().item())
-    return {name: median(values) for name, values in found.items()}
+            results[name].append(((estimate(u, v, features) / sums - exact).norm() / exact.norm()).item())
+        values = torch.linalg.eigvalsh(exact.mT @ exact).clamp(min=0)  # squares of singular values, ascending
+        results[BEST].append((values[: max(count - features, 0)].sum() / values.sum()).sqrt().item())
+    return {name: median(values) for name, values in results.items()}
 
 
 def entropy(count: int, length: float) -> float:
@@ -101,7 +101,7 @@ def _row(count: int, length: float, features: int) -> list[str]:
 
 
 def report() -> str:
-    """Two tables: more features for as many points, and more points for as many features."""
+    """Two tables: by the number of features with the points fixed, and by the number of points."""
     header = ["points", "length", "separation", "entropy", "features", *MAPS, BEST]
     count, features = POINTS[-1], FEATURES[1]
     by_features = table(header, [_row(count, length, m) for length in LENGTHS for m in FEATURES])

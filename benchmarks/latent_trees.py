@@ -1,4 +1,4 @@
-"""A training step of a network whose hidden layer is a dependency tree, for every estimator: time, and trees."""
+"""A training step of a network whose hidden layer is a dependency tree: time and number of trees, by estimator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE, CLASSES = 128, 2
 
 
 class Classifier(nn.Module):
-    """Two-way LSTM, scores of arcs, latent trees, a graph convolution, classes."""
+    """A classifier of sentences: bidirectional LSTM, scores of arcs, latent trees, and a graph convolution."""
 
     def __init__(self, estimator: str) -> None:
         super().__init__()
@@ -33,22 +33,22 @@ class Classifier(nn.Module):
         )
 
     def read(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Tensor) -> Tensor:
-        """Log-probabilities of classes, for each tree."""
+        """The log-probabilities of the classes for each tree."""
         return self.classes(self.reader.read(projected, arcs, lengths).mean(1)).log_softmax(-1)
 
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean loss of class 0, and how many trees each item has."""
+        """The mean loss of class 0, and the number of trees of each item."""
         vectors, _ = self.encoder(words)
         mixture = self.latent(self.reader.project(vectors, lengths), lengths, vectors.detach())
         return -mixture.log_likelihood(mixture.outputs[:, 0]).mean(), mixture.counts
 
 
 def training_step(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
-    """A step with optimizer; gives the numbers of trees."""
+    """A function that makes a training step, with the optimizer, and returns the numbers of trees."""
     torch.manual_seed(0)
     words, lengths = torch.randn(batch, n, SIZE), torch.full((batch,), n)
     model = Classifier(estimator)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # it stays the same step
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # so that all steps are the same
 
     def step() -> Tensor:
         loss, counts = model(words, lengths)
@@ -61,7 +61,7 @@ def training_step(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
 
 
 def layer(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
-    """From random scores of arcs to a number, and back; gives the numbers of trees."""
+    """A function that runs the layer alone, forwards and backwards, and returns the numbers of trees."""
     from strukt.distributions import NonProjectiveTree
     from strukt.nn import LatentStructure
 
@@ -78,19 +78,19 @@ def layer(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
 
 
 def median_seconds(step: Callable[[], Tensor], rounds: int) -> float:
-    """Of a step that has been run before."""
+    """The median seconds of a step, after a first run."""
     step()
     return median(seconds(step) for _ in range(rounds))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     from strukt.nn.estimators import ESTIMATORS
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latent_trees", description=__doc__)
     parser.add_argument("--batch", type=int, default=16, help="number of sentences (16)")
-    parser.add_argument("--words", type=int, default=20, help="of each (20)")
-    parser.add_argument("--rounds", type=int, default=50, help="of which the median is taken (50)")
+    parser.add_argument("--words", type=int, default=20, help="number of words of each sentence (20)")
+    parser.add_argument("--rounds", type=int, default=50, help="number of runs, of which the median is taken (50)")
     options = parser.parse_args(arguments)
     heading, size = machine(1), (options.batch, options.words)
     torch.set_num_threads(1)

@@ -1,8 +1,8 @@
-"""Context-free grammars of low rank, one for all sentences.
+"""Context-free grammars of rank r, shared by all sentences, with s nonterminals and p preterminals.
 
 Inputs are the logits of roots `(s,)`, of left and right children `(r, s + p)`, of the ranks of nonterminals
-`(s, r)`, and scores of words `(batch, n, p)`. The recursion in rank space is that of Yang, Liu and Tu (2022),
-whose code is not on the package index. Its gradient goes through the loop.
+`(s, r)`, and scores of words `(batch, n, p)`. The recursion of *torch* over ranks is that of Yang, Liu and Tu
+(2022), whose code is not on the package index; autograd differentiates the loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 from benchmarks.contest import Case, Contestant, Family, forward, gradient
 
 TINY = 1e-9
-"""What that code adds to a sum before its logarithm."""
+"""The number that the published code adds to sums before it takes their logarithms."""
 
 
 def strukt_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor) -> Tensor:
@@ -30,7 +30,7 @@ def torch_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor,
     passed = torch.einsum("hrs,sq->hqr", children[:, :, :s], ranks)
     top = emission.amax(2, keepdim=True)
     words = torch.einsum("bnp,hrp->hbnr", (emission - top).exp(), children[:, :, s:])
-    # Beginning with a word the values as a left child, ending with a word those as a right one, by length.
+    # The values of spans, by length: as a left child by the first word, and as a right child by the last word.
     rows = [[cell] for cell in ((words[0] + TINY).log() + top).unbind(1)]
     columns = [[cell] for cell in ((words[1] + TINY).log() + top).unbind(1)]
     for width in range(2, n + 1):
@@ -44,10 +44,10 @@ def torch_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor,
             weights = (spans[:, 0] @ ranks.mT) @ root.softmax(0)
             return weights.log() + top[:, 0, 0]
         around = torch.einsum("bir,hrq->hbiq", spans, passed)
-        found = (around + TINY).log() + top
+        values = (around + TINY).log() + top
         for i in starts:
-            rows[i].append(found[0, :, i])
-            columns[i + width - 1].append(found[1, :, i])
+            rows[i].append(values[0, :, i])
+            columns[i + width - 1].append(values[1, :, i])
     raise ValueError("a sentence has at least two words")
 
 

@@ -57,7 +57,7 @@ def strukt_fusedmax(scores: Tensor) -> Tensor:
 
 
 class RowByRow(torch.autograd.Function):
-    """The fusedmax of torchsparseattn with its own functions of a row, whose autograd PyTorch no longer runs."""
+    """Fusedmax by torchsparseattn's functions for one row; its own autograd function no longer runs in PyTorch."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:

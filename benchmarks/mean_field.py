@@ -1,10 +1,10 @@
-"""The Probabilistic Transformer in its decompositions, beside what is published and a Transformer of its sizes.
+"""The Probabilistic Transformer in its decompositions, beside its published form and a Transformer of equal sizes.
 
 Inputs are scores of labels `(batch, n, d)`; factors `(d, f, h, r)` for each distance and channel, for each
 distance, and for each channel; weights and biases of distances; and the weights of a Transformer. The published
-implementation is not on the package index: *torch* is what it computes, a product of n x n numbers for each bucket
-of distances, of which most are thrown away. For scale stand beside it the decompositions that share factors, and a
-Transformer of the same sizes with a feed-forward layer of 4d, with fused attention and with that written out.
+implementation is not on the package index; *torch* repeats its computation: for each bucket of distances a product
+of n x n numbers, most of which are discarded. For scale, the decompositions that share factors are also timed, and
+a Transformer of the same sizes with a feed-forward layer of 4d, with attention fused and written out.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from benchmarks.report import table
 from benchmarks.steps import in_turn
 
 LABELS, CHANNELS, RANK, ITERATIONS, REACH = 384, 16, 64, 5, 3
-"""The setting of the paper for masked language models; the last input has as many rows as there are iterations."""
+"""The published sizes for masked language models. The last input has a row for each iteration."""
 
 TABLES = 2 * REACH + 2
 WEIGHTS = 4 * LABELS * CHANNELS * RANK + 8 * LABELS**2
-"""Numbers in a layer of a Transformer, without biases and norms."""
+"""The number of weights of a layer of a Transformer, without biases and norms."""
 
 
 @cache
@@ -117,7 +117,7 @@ def _transformer(x: Tensor, layers: Tensor, attention: Callable[..., Tensor]) ->
 
 
 def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The scores and the gradient of a weighted sum of them in all that they depend on."""
+    """The scores, and the gradient of a weighted sum of them with respect to all inputs that they depend on."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     value = contestant.compute(*leaves)
     weights = torch.linspace(-1.0, 1.0, value.numel(), device=value.device).view_as(value)
@@ -163,7 +163,7 @@ DECOMPOSITIONS: Mapping[str, Callable[..., Tensor]] = {
 
 
 def ratios(measured: Case, turns: int, slice_: float) -> Iterator[float]:
-    """How long a training step with each decomposition takes, in those of a Transformer with fused attention."""
+    """Yield the time of a training step with each decomposition, as a multiple of the Transformer's (fused)."""
 
     def action(compute: Callable[..., Tensor]) -> Callable[[], Outputs]:
         return lambda: step(Contestant("", compute), inputs)
@@ -177,7 +177,7 @@ def ratios(measured: Case, turns: int, slice_: float) -> Iterator[float]:
 
 
 def report(cases: tuple[Case, ...] = FAMILY.cases, turns: int = 7, slice_: float = 0.1) -> str:
-    """A row for each case."""
+    """One table, with a row for each case."""
     rows = ([each.name, *(f"{ratio:.2f}" for ratio in ratios(each, turns, slice_))] for each in cases)
     return table(["batch x n x iterations", *DECOMPOSITIONS], rows)
 

@@ -1,4 +1,4 @@
-"""From raw answers and times to verdicts: errors, medians, ratios."""
+"""The evaluation of answers and times: errors, medians and ratios."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOLERANCE = 1e-3  # float32 peers drift by up to 7e-4 over a chain of 1000 posit
 
 
 class WrongResultError(Exception):
-    """What was timed is wrong, so that there is nothing to report."""
+    """The error of a wrong result, of which no times may be reported."""
 
 
 @dataclass
@@ -25,10 +25,10 @@ class Measurement:
     Attributes:
         contestant: The library.
         operation: Key of the family's operations.
-        error: Distance from the truth, see `distance`.
-        extra: Peak bytes over inputs and imports.
+        error: Distance from the truth; see `distance`.
+        extra: Peak bytes besides inputs, imports and the memory kept after the warm-up.
         seconds: Time of every run.
-        failure: Why there is no answer; empty if there is one.
+        failure: The reason why there is no answer; empty if there is one.
         yardstick: Whether something else was computed, for scale.
     """
 
@@ -42,48 +42,48 @@ class Measurement:
 
     @property
     def right(self) -> bool:
-        """There is an answer, and it is the truth up to float32 rounding."""
+        """True if there is an answer, and it equals the truth up to `TOLERANCE`."""
         return not self.failure and self.error <= TOLERANCE
 
     @property
     def median(self) -> float:
-        """Median of the times in seconds."""
+        """The median of the times in seconds."""
         return median(self.seconds)
 
 
 def distance(answer: Sequence[Tensor], truth: Sequence[Tensor]) -> float:
-    """Largest difference over all entries, relative to the largest entry of each tensor where that exceeds 1.
+    """The largest difference over all entries, relative to the largest entry of its tensor where that exceeds 1.
 
     Raises:
-        ValueError: The shapes differ.
+        ValueError: If the shapes differ.
     """
     errors = []
-    for given, expected in zip(answer, truth, strict=True):
-        if given.shape != expected.shape:
-            raise ValueError(f"expected shape {tuple(expected.shape)}, got {tuple(given.shape)}")
+    for actual, expected in zip(answer, truth, strict=True):
+        if actual.shape != expected.shape:
+            raise ValueError(f"expected shape {tuple(expected.shape)}, got {tuple(actual.shape)}")
         size = max(1.0, float(expected.abs().max()))
-        errors.append(float((given.double() - expected).abs().max()) / size)
+        errors.append(float((actual.double() - expected).abs().max()) / size)
     return math.nan if any(math.isnan(error) for error in errors) else max(errors)
 
 
 def best_peer(measurements: Iterable[Measurement], own: str, operation: str) -> Measurement | None:
-    """The fastest right peer at an operation."""
+    """The fastest peer with a right answer to an operation; None if there is none."""
     peers = [m for m in measurements if m.contestant != own and m.operation == operation and m.right]
     return min(peers, key=lambda peer: peer.median, default=None)
 
 
 def ratio(measurements: Sequence[Measurement], own: str, operation: str) -> float:
-    """How many times faster than the best peer `own` is; nan if no peer is right."""
+    """The time of the best peer over that of `own`; NaN if no peer is right."""
     peer = best_peer(measurements, own, operation)
     mine = next(m for m in measurements if m.contestant == own and m.operation == operation)
     return peer.median / mine.median if peer else math.nan
 
 
 def require_right(measurements: Iterable[Measurement], own: str, case: str) -> None:
-    """Refuses to go on when our own result is wrong.
+    """Check that the results of `own` are right.
 
     Raises:
-        WrongResultError: An operation of `own` failed or is wrong.
+        WrongResultError: If an operation of `own` failed or is wrong.
     """
     for measured in measurements:
         if measured.contestant == own and not measured.right:
@@ -92,10 +92,10 @@ def require_right(measurements: Iterable[Measurement], own: str, case: str) -> N
 
 
 def require_confirmed(measurements: Iterable[Measurement], own: str, case: str) -> None:
-    """Refuses to go on when nobody else supports the reference that judges all of them.
+    """Check that some peer agrees with the reference, which is strukt's own, for each operation that peers answer.
 
     Raises:
-        WrongResultError: Of the peers that answered an operation, none is right.
+        WrongResultError: If no peer that answered an operation is right, or none answered any.
     """
     answered = [
         measured
@@ -110,5 +110,5 @@ def require_confirmed(measurements: Iterable[Measurement], own: str, case: str) 
 
 
 def as_tensors(arrays: Iterable[np.ndarray]) -> tuple[Tensor, ...]:
-    """NumPy arrays from a worker as tensors."""
+    """Convert NumPy arrays from a worker to tensors."""
     return tuple(torch.from_numpy(array) for array in arrays)

@@ -1,4 +1,4 @@
-"""Resident memory of this process, from /proc (Linux); nan where there is none."""
+"""Resident memory of this process, from /proc (Linux); NaN on other systems."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PROCESS = Path("/proc/self")
 
 
 def limit(size: int) -> None:
-    """Lets allocations fail beyond `size` bytes, before the machine starts to swap or kills a neighbour."""
+    """Make allocations fail beyond `size` bytes, before the machine begins to swap, or kills another process."""
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
 
 
 def resident() -> float:
-    """Bytes in memory now, after freed memory was handed back to the system."""
+    """The resident bytes now, after freed memory has been returned to the system."""
     gc.collect()
     if not PROCESS.exists():
         return float("nan")
@@ -28,11 +28,11 @@ def resident() -> float:
 
 
 def peak(action: Callable[[], Result]) -> tuple[Result, float]:
-    """Runs `action`; returns its result and the largest number of bytes in memory meanwhile."""
+    """Run `action`; return its result and the largest number of resident bytes meanwhile."""
     if not PROCESS.exists():
         return action(), float("nan")
     resident()
-    (PROCESS / "clear_refs").write_text("5")  # sets the high-water mark back to what is resident now
+    (PROCESS / "clear_refs").write_text("5")  # resets the high-water mark to the present size
     return action(), _status("VmHWM")
 
 

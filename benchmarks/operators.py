@@ -24,7 +24,7 @@ from strukt.distributions import StructuredDistribution
 
 SAMPLES = 1000
 FEW = 8
-CALLS = 20  # of the oracle
+CALLS = 20  # of the oracle by SparseMAP
 
 
 STRUCTURES = (
@@ -62,26 +62,26 @@ def _leaves(structure: Structure, inputs: tuple[Tensor, ...]) -> tuple[Structure
 
 
 def gradient(structure: Structure, inputs: tuple[Tensor, ...], value: str = "log_partition") -> Any:
-    """A member's value, or that of a method without arguments, and its gradient in every raw input."""
+    """Compute a property, or call a method without arguments; return its gradient in every raw input."""
     distribution, leaves = _leaves(structure, inputs)
-    found = getattr(distribution, value)
-    found = found() if callable(found) else found
-    return torch.autograd.grad(torch.where(found > -math.inf, found, 0.0).square().sum(), leaves)
+    result = getattr(distribution, value)
+    result = result() if callable(result) else result
+    return torch.autograd.grad(torch.where(result > -math.inf, result, 0.0).square().sum(), leaves)
 
 
 def cross_entropy(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
-    """Of the distribution with half the scores."""
+    """The cross-entropy with the distribution of half the scores."""
     others = tuple(score / 2 for score in inputs)
     return structure.build(*inputs).cross_entropy(structure.build(*others))
 
 
 def samples(structure: Structure, inputs: tuple[Tensor, ...], count: int) -> Tensor:
-    """So many structures of each item."""
+    """Draw ``count`` structures of each item."""
     return structure.build(*inputs).sample((count,))
 
 
 def many_samples(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
-    """So many structures that the batch has `SAMPLES` in all."""
+    """Draw structures of each item, so that the batch has at least `SAMPLES` in all."""
     distribution = structure.build(*inputs)
     return distribution.sample((math.ceil(SAMPLES / distribution.batch_shape.numel()),))
 
@@ -99,11 +99,11 @@ OPERATORS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
     f"{SAMPLES} samples in all": many_samples,
     f"SparseMAP, {CALLS} calls": lambda structure, inputs: structure.build(*inputs).sparsemap(CALLS),
 }
-"""Each is computed by a new distribution."""
+"""The operators by name; each computes on a new distribution."""
 
 
 def row(structure: Structure, case: Case, slice_: float = 0.3) -> list[str]:
-    """The time of a log-partition with its gradient, and for each operator how many times that."""
+    """The time of a log-partition with its gradient, and the time of each operator as a multiple of it."""
     inputs = case.inputs()
 
     def seconds(operator: Callable[[Structure, tuple[Tensor, ...]], Any]) -> float:
@@ -123,7 +123,7 @@ def report() -> str:
 
 
 def main() -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.operators", description=__doc__)
     parser.add_argument("--output", help="page whose section 'operators' is replaced")
     arguments = parser.parse_args()

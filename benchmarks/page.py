@@ -15,14 +15,14 @@ import torch
 
 
 class PageError(Exception):
-    """The page has no place for the results."""
+    """The error of a page without a place for the results."""
 
 
 def machine(threads: int) -> str:
-    """The date, the processor, the versions and the load that the numbers belong to.
+    """A sentence with the date, the processor, the versions and the load with which numbers are measured.
 
-    To be asked before measuring: the load is that of other programs. On a busy machine, libraries whose
-    threads wait for each other lose far more than others.
+    Call it before measuring, so that the load is that of other programs. On a busy machine, libraries whose
+    threads wait for each other slow down far more than others.
     """
     return (
         f"Measured on {date.today().isoformat()}: {processor()}, {os.cpu_count()} cores, "
@@ -33,7 +33,7 @@ def machine(threads: int) -> str:
 
 
 def processor() -> str:
-    """Name of the processor, from /proc where there is one."""
+    """The name of the processor, from /proc if it exists."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -41,7 +41,7 @@ def processor() -> str:
 
 
 def section_command(program: str, section: str, description: str | None, report: Callable[[], str]) -> None:
-    """Parse the command line of a program that measures with one thread; measure, print, replace its section."""
+    """Parse the command line of a program, measure with one thread, print, and replace the program's section."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=description)
     parser.add_argument("--output", help=f"page whose section '{section}' is replaced")
     output = parser.parse_args().output
@@ -54,13 +54,13 @@ def section_command(program: str, section: str, description: str | None, report:
 
 
 def require_section(section: str, output: str | None) -> None:
-    """Asks for the place of the results before they are measured; raises as `around_section`."""
+    """Check before measuring that the page has the section; raises as `around_section`."""
     if output:
         around_section(Path(output), section)
 
 
 def publish(text: str, section: str, output: str | None) -> None:
-    """Prints the results; puts them into a section of `output` as well if that is given."""
+    """Print the results; also write them to a section of the page `output`, unless it is None."""
     print(text)
     if output:
         replace_section(Path(output), section, text)
@@ -68,7 +68,7 @@ def publish(text: str, section: str, output: str | None) -> None:
 
 
 def replace_section(page: Path, section: str, text: str) -> None:
-    """Puts `text` between `<!-- NAME: begin -->` and `<!-- NAME: end -->`; raises as `around_section`."""
+    """Write `text` between `<!-- NAME: begin -->` and `<!-- NAME: end -->`; raises as `around_section`."""
     before, after = around_section(page, section)
     beside = page.with_name(page.name + ".new")
     beside.write_text(f"{before}\n{text}\n{after}")
@@ -76,15 +76,15 @@ def replace_section(page: Path, section: str, text: str) -> None:
 
 
 def around_section(page: Path, section: str) -> tuple[str, str]:
-    """What stands before and after a section, its two marks included.
+    """The text of a page before and after a section, including the marks of its begin and end.
 
     Raises:
-        PageError: The page does not exist or lacks one of the marks.
+        PageError: If the page does not exist, or lacks one of the marks.
     """
     begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
     content = page.read_text() if page.exists() else ""
-    before, found_begin, rest = content.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not (found_begin and found_end):
+    before, has_begin, rest = content.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not (has_begin and has_end):
         raise PageError(f"{page} needs the lines '{begin}' and '{end}', between which the results go")
     return before + begin, end + after

@@ -1,4 +1,4 @@
-"""Loading peers that do not import as they are installed."""
+"""Imports of peers whose packages cannot be imported as they are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from types import ModuleType
 
 
 def supar_structs() -> ModuleType:
-    """The structures of supar without its parsers, whose import needs nltk, stanza, dill and transformers."""
+    """Import the structures of supar without its parsers, which need nltk, stanza, dill and transformers.
+
+    Raises:
+        ModuleNotFoundError: If supar is not installed.
+    """
     if "supar.structs" not in sys.modules:
         specification = importlib.util.find_spec("supar")
         if specification is None or specification.origin is None:

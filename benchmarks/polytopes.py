@@ -1,4 +1,4 @@
-"""Sparse marginals by a general solver: the quadratic program over an explicit description of the polytope."""
+"""SparseMAP by a general solver: the quadratic program over an explicit description of the polytope."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Rows = tuple[sp.csc_matrix, np.ndarray, sp.csc_matrix, np.ndarray]
 
 
 def clarabel_sequences(unary: Tensor, transition: Tensor) -> Tensor:
-    """Node and edge marginals of chains: flow in, flow out."""
+    """The marginals of chains ``(batch, n, c)``; the flow into each node equals the flow out of it."""
     n, c = unary.shape[1:]
     linear = np.concatenate([_flat(unary), np.tile(_flat(transition[None]), (len(unary), n - 1))], 1)
     return _solve(linear, unary, _flows(n, c))
 
 
 def clarabel_budgets(arcs: Tensor, most: int) -> Tensor:
-    """Arborescences in which no word has more than so many dependents."""
+    """The marginals of arborescences in which no word has more than ``most`` dependents."""
     linear = np.nan_to_num(_flat(arcs))
     n = arcs.shape[1]
     equations, right, inequalities, bounds = _arborescences(n)
@@ -38,19 +38,22 @@ def clarabel_budgets(arcs: Tensor, most: int) -> Tensor:
 
 
 def clarabel_matchings(scores: Tensor) -> Tensor:
-    """Doubly stochastic matrices."""
+    """The marginals of matchings: doubly stochastic matrices."""
     return _solve(_flat(scores), scores, _doubly_stochastic(scores.shape[1]))
 
 
 def clarabel_trees(arcs: Tensor) -> Tensor:
-    """Arborescences with one root arc: a unit of flow from the root to each word, within the arcs."""
+    """The marginals of arborescences with one root arc.
+
+    A unit of flow leads from the root to each word; the marginals of the arcs bound it.
+    """
     linear = np.nan_to_num(_flat(arcs))
     flows = np.zeros((len(arcs), arcs.shape[1] * linear.shape[1]))
     return _solve(np.concatenate([linear, flows], 1), arcs, _arborescences(arcs.shape[1]))
 
 
 def clarabel_grid(unary: Tensor, pairs: Tensor) -> Tensor:
-    """The local polytope of a grid of binary variables."""
+    """The marginals of a grid of binary variables, in its local polytope."""
     return _solve(np.concatenate([_flat(unary), _flat(pairs)], 1), unary, _grid(*unary.shape[1:]))
 
 
@@ -59,7 +62,7 @@ def _flat(scores: Tensor) -> np.ndarray:
 
 
 def _solve(linear: np.ndarray, main: Tensor, rows: Rows) -> Tensor:
-    """argmax of <linear, x> - 1/2 |x|^2, the square of the main part only, for each item."""
+    """The argmax of <linear, x> - |y|^2 / 2 for each item, where y is the part of x for the main scores."""
     import clarabel
 
     equations, right, inequalities, bounds = rows
@@ -70,10 +73,10 @@ def _solve(linear: np.ndarray, main: Tensor, rows: Rows) -> Tensor:
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
     cones = [clarabel.ZeroConeT(len(right)), clarabel.NonnegativeConeT(len(bounds))]
     matrix, offsets = sp.vstack([equations, inequalities], format="csc"), np.r_[right, bounds]
-    found = [
+    solutions = [
         clarabel.DefaultSolver(square, -item, matrix, offsets, cones, settings).solve().x for item in linear
     ]
-    marginals = torch.from_numpy(np.array(found)[:, :quadratic])
+    marginals = torch.from_numpy(np.array(solutions)[:, :quadratic])
     return marginals.reshape(main.shape).to(main.dtype)
 
 
@@ -98,7 +101,7 @@ def _doubly_stochastic(n: int) -> Rows:
 
 @cache
 def _arborescences(n: int) -> Rows:
-    """Parts ``[m, h]``, then for each word the flow to it on each arc."""
+    """The constraints of arborescences: on the parts ``[m, h]``, then on the flow to each word along each arc."""
     parts = n * (n + 1)
     into = sp.kron(sp.identity(n), np.ones((1, n + 1)))
     out_of = sp.kron(np.ones((1, n)), sp.eye(n, n + 1, 1))
@@ -139,7 +142,7 @@ def _grid(height: int, width: int) -> Rows:
 
 
 def grid_edges(height: int, width: int) -> tuple[Tensor, Tensor]:
-    """The numbers of the two variables of each edge: those along the rows, then those along the columns."""
+    """The indices of the two variables of each edge: edges along rows first, then those along columns."""
     places = torch.arange(height * width).reshape(height, width)
     first = torch.cat([places[:, :-1].flatten(), places[:-1].flatten()])
     return first, torch.cat([places[:, 1:].flatten(), places[1:].flatten()])

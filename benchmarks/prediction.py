@@ -1,4 +1,4 @@
-"""How fast a saved model annotates a file, in batches and sentence by sentence, and where the time goes."""
+"""The speed at which a saved model annotates a file, in batches and sentence by sentence, by stage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SINGLES = 500  # sentences that are annotated one by one
 
 @dataclass(frozen=True)
 class Stages:
-    """Where the seconds of a prediction go.
+    """The seconds of a prediction by stage.
 
     Attributes:
         total: From sentences to annotated sentences.
@@ -39,12 +39,12 @@ class Stages:
 
     @property
     def share(self) -> float:
-        """Inference as a part of the total."""
+        """The share of inference in the total."""
         return self.inference / self.total
 
 
 def prediction_batches(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
-    """The batches that `model.predict` makes."""
+    """Yield the batches that `model.predict` makes."""
     from strukt.data.batching import batches
     from strukt.tasks.common.sentence_model import WINDOW
 
@@ -55,19 +55,19 @@ def prediction_batches(model: StructuredModel, sentences: Sequence[Sentence]) ->
 
 
 def batch_stages(model: StructuredModel, sentences: Sequence[Sentence]) -> Stages:
-    """One pass over all sentences."""
+    """Measure one pass over all sentences, in batches."""
     split = [split_stages(model, batch) for batch in prediction_batches(model, sentences)]
     total = seconds(lambda: list(model.predict(sentences)))
     return Stages(total, sum(encoder for encoder, _ in split), sum(inference for _, inference in split))
 
 
 def single_stages(model: StructuredModel, sentence: Sentence) -> Stages:
-    """One sentence by itself."""
+    """Measure one sentence by itself."""
     return Stages(seconds(lambda: list(model.predict([sentence]))), *split_stages(model, [sentence]))
 
 
 def split_stages(model: StructuredModel, sentences: Sequence[Sentence]) -> tuple[float, float]:
-    """Seconds of encoder and inference for one batch."""
+    """Measure the seconds of encoder and inference for one batch."""
     start = time.perf_counter()
     distribution = model.distribution(sentences)
     scored = time.perf_counter()
@@ -77,25 +77,25 @@ def split_stages(model: StructuredModel, sentences: Sequence[Sentence]) -> tuple
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """The seconds of one call."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def summarise(stages: Sequence[Stages], statistic: Callable[[list[float]], float]) -> Stages:
-    """The same statistic of each stage."""
+    """A statistic, such as the median, of the seconds of each stage."""
     columns = zip(*((one.total, one.encoder, one.inference) for one in stages), strict=True)
     return Stages(*(statistic(list(column)) for column in columns))
 
 
 def percentile_95(values: list[float]) -> float:
-    """The value below which 95 % lie."""
+    """The 95th percentile."""
     return quantiles(values, n=20, method="inclusive")[-1]
 
 
 def rows(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list[str]]:
-    """The three rows of the table."""
+    """Yield the three rows of the table."""
     tokens = sum(len(sentence) for sentence in sentences)
     list(model.predict(sentences[:SINGLES]))  # compiles and allocates
     whole = summarise([batch_stages(model, sentences) for _ in range(PASSES)], median)
@@ -108,17 +108,17 @@ def rows(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list
 
 
 def cells(stages: Stages) -> list[str]:
-    """The times and the share of inference."""
+    """The cells with the times, and with the share of inference."""
     times = map(duration, (stages.total, stages.encoder, stages.inference))
     return [*times, f"{100 * stages.share:.1f} %"]
 
 
 def main() -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.prediction", description=__doc__)
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("file", metavar="FILE", help="corpus to annotate")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="threads of PyTorch")
     parser.add_argument("--output", help="page whose section 'prediction-TASK' is replaced")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)

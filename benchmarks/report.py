@@ -19,7 +19,7 @@ HEADINGS = {
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table, columns padded so that it reads well as plain text too."""
+    """A Markdown table, with columns padded so that it is readable as plain text, too."""
     grid = [list(header), *(list(row) for row in rows)]
     widths = [max(len(row[column]) for row in grid) for column in range(len(header))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in grid]
@@ -28,13 +28,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Milliseconds with three significant digits."""
+    """A time in milliseconds, with three significant digits."""
     milliseconds = 1000 * seconds
     return f"{milliseconds:.{max(0, 2 - math.floor(math.log10(milliseconds)))}f} ms"
 
 
 def time_cell(measured: Measurement) -> str:
-    """The median; or what is wrong."""
+    """The median time, or the reason why there is none."""
     if measured.failure:
         return "none" if measured.failure.startswith("NotImplementedError") else "failed"
     return (
@@ -45,7 +45,7 @@ def time_cell(measured: Measurement) -> str:
 
 
 def label(library: str) -> str:
-    """The library and the version that is installed."""
+    """The name of a library with its installed version."""
     try:
         return f"{library} {version(library)}"
     except PackageNotFoundError:
@@ -53,7 +53,7 @@ def label(library: str) -> str:
 
 
 def speed_table(family: Family, case: Case, measurements: Sequence[Measurement]) -> str:
-    """Medians, memory and errors of every library on one case, and how far strukt is ahead."""
+    """Medians, memory and errors of every library on one case, and strukt's speed relative to the best peer."""
     own = family.contestants[0].name
     header = ["", *(HEADINGS[operation] for operation in family.operations), "extra memory, MB", "error"]
     rows = []
@@ -72,14 +72,14 @@ def speed_table(family: Family, case: Case, measurements: Sequence[Measurement])
 
 
 def chart_size(case: Case) -> str:
-    """A line about the smallest table that the recursion fills, in float32."""
+    """A line with the size in float32 of the smallest table that the recursion fills; empty if there is none."""
     size = 4 * case.chart
     text = f"{size / 1e6:.2f} MB" if size >= 1e4 else f"{size / 1e3:.1f} kB"
     return f"Chart: {text}.\n\n" if size else ""
 
 
 def failures(measurements: Iterable[Measurement]) -> str:
-    """Why something has no time, a line per library and reason."""
+    """A line for each library and reason of a failure."""
     operations: dict[tuple[str, str], list[str]] = {}
     for measured in measurements:
         if time_cell(measured) == "failed":
@@ -90,7 +90,7 @@ def failures(measurements: Iterable[Measurement]) -> str:
 
 
 def accuracy_table(family: Family, results: Sequence[tuple[Case, Sequence[Measurement]]]) -> str:
-    """Errors of every library on cases whose truth is known in arbitrary precision."""
+    """Errors of every library in the cases with a truth in arbitrary precision."""
     rows = [
         [case.name, name, *(error_cell(m) for m in measurements if m.contestant == name)]
         for case, measurements in results
@@ -101,7 +101,7 @@ def accuracy_table(family: Family, results: Sequence[tuple[Case, Sequence[Measur
 
 
 def error_cell(measured: Measurement) -> str:
-    """The error; or what went wrong."""
+    """The error, or the reason why there is none."""
     if measured.failure:
         return time_cell(measured)
     return f"{measured.error:.0e}" if measured.right else f"wrong ({measured.error:.0e})"

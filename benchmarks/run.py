@@ -1,4 +1,4 @@
-"""strukt and the peers side by side."""
+"""Comparison of strukt with its peers: speed, memory and errors."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ FAMILIES = {family.name: family for group in GROUPS.values() for family in group
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The families that names of families and groups stand for; all if there are none.
+    """The names of the families in groups or with names of their own; all of them without names.
 
     Raises:
-        ValueError: There is no such family or group.
+        ValueError: If there is no such family or group.
     """
     if unknown := set(names) - set(FAMILIES) - set(GROUPS):
         known = ", ".join((*GROUPS, *FAMILIES))
@@ -63,7 +63,7 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def tables(family: Family, rounds: int, threads: int) -> Iterator[str]:
-    """The tables of one family, as they are measured."""
+    """Measure the cases of one family, and yield a table for each, and that of accuracy if there is one."""
     for case in family.cases:
         print(f"{family.name} {case.name} ...", file=sys.stderr)
         measurements = compare(family, case, truth(family, case), rounds, threads)
@@ -78,24 +78,24 @@ def tables(family: Family, rounds: int, threads: int) -> Iterator[str]:
 
 
 def report(families: Sequence[str], rounds: int, threads: int | None, output: str | None) -> int:
-    """Measures and prints; exit code 1 if a result is wrong.
+    """Measure and print; return the exit code: 0, or 1 if a result is wrong or the page lacks a section.
 
     Args:
-        families: Names out of `FAMILIES`, see `chosen`.
-        rounds: Turns of each library at each operation.
-        threads: Of each library; all cores if None.
-        output: A page in which the sections of the groups that they belong to are replaced.
+        families: Names of `FAMILIES`; see `chosen`.
+        rounds: The number of turns of each library at each operation.
+        threads: The number of threads of each library; all cores if None.
+        output: A page in which the sections of the families' groups are replaced; None to print only.
     """
     threads = threads or torch.get_num_threads()
     torch.set_num_threads(threads)
     sections = {
         section: [family for family in group if family.name in families] for section, group in GROUPS.items()
     }
-    wanted = {section: group for section, group in sections.items() if group}
+    requested = {section: group for section, group in sections.items() if group}
     try:
-        for section in wanted:
+        for section in requested:
             require_section(section, output)
-        for section, group in wanted.items():
+        for section, group in requested.items():
             heading = machine(threads)
             measured = [text for family in group for text in tables(family, rounds, threads)]
             publish("\n\n".join([heading, *measured]), section, output)
@@ -106,13 +106,13 @@ def report(families: Sequence[str], rounds: int, threads: int | None, output: st
 
 
 def main() -> None:
-    """Parses the command line and reports."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument(
         "families", nargs="*", metavar="FAMILY", help=f"{', '.join((*GROUPS, *FAMILIES))}; default all"
     )
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
-    parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
+    parser.add_argument("--threads", type=int, help="threads of each library; all cores by default")
     parser.add_argument("--output", help="page whose sections are replaced")
     arguments = parser.parse_args()
     try:
@@ -120,7 +120,7 @@ def main() -> None:
     except ValueError as error:
         parser.error(str(error))
     if arguments.rounds < 1:
-        parser.error("--rounds must be at least 1")
+        parser.error(f"--rounds is {arguments.rounds}; expected 1 or more")
     sys.exit(report(families, arguments.rounds, arguments.threads, arguments.output))
 
 

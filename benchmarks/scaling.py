@@ -1,4 +1,4 @@
-"""How the cost of each recursion grows with the length and the number of labels."""
+"""The growth of each recursion's time with its sizes, such as the length and the number of labels."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Series:
 
     Attributes:
         family: The structure.
-        variable: What grows.
+        variable: The name of the size that grows, and the other sizes.
         sizes: Its values; large enough that the recursion outweighs the cost of a call.
-        case: The case of each size.
-        theory: Exponent of the number of operations, for each operation of the family.
+        case: Function from a size to its case.
+        theory: The exponent of the size in the number of arithmetic operations, for each operation of the family.
     """
 
     family: Family
@@ -170,7 +170,7 @@ SERIES = (
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """The power of the size that fits the times best: the slope between their logarithms."""
+    """The exponent of the size that fits the times best: the slope of the regression between their logarithms."""
     logarithms = [torch.tensor(values, dtype=torch.float64).log().tolist() for values in (sizes, seconds)]
     return linear_regression(*logarithms).slope
 
@@ -187,7 +187,7 @@ def measure(series: Series, operation: str) -> list[float]:
 
 
 def rows(series: Series) -> list[list[str]]:
-    """A table row per operation: times, fitted exponent, theory."""
+    """A row of the table for each operation: times, fitted exponent, and exponent in theory."""
     cells = []
     for operation, expected in series.theory.items():
         seconds = measure(series, operation)
@@ -203,7 +203,7 @@ def report(series: Series) -> str:
 
 
 def main() -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--output", help="page whose section 'scaling' is replaced")
     arguments = parser.parse_args()

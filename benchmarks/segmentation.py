@@ -1,6 +1,7 @@
-"""Segments of at most so many positions with labels: `(batch, n, longest, labels)`, one matrix of transitions.
+"""Labelled segments of at most `longest` positions: `(batch, n, longest, labels)`, and one matrix of transitions.
 
-torch-struct's algorithm squares matrices of (longest x labels)^2 and takes gigabytes here; supar 1.1.4 has none.
+torch-struct's algorithm squares matrices of (longest x labels)^2 and takes gigabytes here; supar 1.1.4 has no
+segments.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _edges(segments: Tensor, transition: Tensor) -> Tensor:
-    """A score for each label of a segment and of the one before it; before the first stands label 0."""
+    """The score of each segment with its label and that of the segment before, which is 0 before the first."""
     edges = segments.unsqueeze(-1) + transition.mT
     first = segments[:, :1].unsqueeze(-1)
     before = torch.full_like(edges[:, :1, ..., 1:], IMPOSSIBLE)
@@ -44,12 +45,12 @@ def _edges(segments: Tensor, transition: Tensor) -> Tensor:
 def flash_semicrf_log_partition(segments: Tensor, transition: Tensor) -> Tensor:
     from flash_semicrf.semimarkov import SemiMarkov
 
-    found: Tensor = SemiMarkov().sum(_edges(segments, transition), use_linear_scan=True)
-    return found
+    log_partition: Tensor = SemiMarkov().sum(_edges(segments, transition), use_linear_scan=True)
+    return log_partition
 
 
 def flash_semicrf_mode(segments: Tensor, transition: Tensor) -> Tensor:
-    """The best structure is a gradient."""
+    """The mode of flash-semicrf, which is computed as a gradient."""
     from flash_semicrf.semimarkov import SemiMarkov
     from flash_semicrf.semirings import MaxSemiring
 
@@ -60,9 +61,9 @@ def flash_semicrf_mode(segments: Tensor, transition: Tensor) -> Tensor:
 
 
 def flash_semicrf_loss(event: Tensor, segments: Tensor, transition: Tensor) -> Loss:
-    """Its layer takes scores of positions and durations; scores of segments go to the structure below it.
+    """The loss of flash-semicrf's structure: its layer takes scores of positions and durations, not of segments.
 
-    Its events mark durations and labels, `[start, duration - 1, label, label before]`, before the first label 0.
+    Its events are 0/1 entries `[start, duration - 1, label, label before]`; the label before the first is 0.
     """
     from flash_semicrf.semimarkov import SemiMarkov
 
@@ -84,19 +85,19 @@ def gold_segments(segments: Tensor, _: Tensor) -> Tensor:
 
 
 def _listed(event: Tensor) -> list[tuple[int, int, int, int, int]]:
-    """Item, first position, end, label and the label before (-1 at the start) of each segment."""
-    found = []
+    """The item, first position, end, label and previous label (-1 at the start) of each segment."""
+    segments = []
     for item, labels in enumerate(event.tolist()):
         starts = [start for start, label in enumerate(labels) if label >= 0]
         ends, before = [*starts[1:], len(labels)], [-1, *(labels[start] for start in starts[:-1])]
-        found += [(item, i, j, labels[i], last) for i, j, last in zip(starts, ends, before, strict=True)]
-    return found
+        segments += [(item, i, j, labels[i], last) for i, j, last in zip(starts, ends, before, strict=True)]
+    return segments
 
 
 def score(segments: Tensor, transition: Tensor, event: Tensor) -> Tensor:
     """Score of segmentations `(batch, n)`, in float64."""
     item, start, end, label, before = torch.tensor(_listed(event)).unbind(-1)
-    following = pad(transition.double(), (0, 0, 0, 1))  # the last row follows the label -1 of the start
+    following = pad(transition.double(), (0, 0, 0, 1))  # the last row, of zeros, is for the label -1 at the start
     each = segments.double()[item, start, end - start - 1, label] + following[before, label]
     return each.new_zeros(len(event)).index_add(0, item, each)
 

@@ -1,4 +1,4 @@
-"""How long `strukt serve` takes for a sentence of 25 words through HTTP, on one core, and where the time goes."""
+"""The time in which `strukt serve` answers a sentence of 25 words over HTTP on one core, and its stages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SENTENCE = (
     "The committee that met on Tuesday told the owners of the mill near the river to repair its roof before "
     "the first snow fell ."
 )
-"""Of 25 words."""
+"""A sentence of 25 words."""
 
 REQUESTS = 500
 HEADER = ["model", "view", "HTTP, median", "HTTP, 99th percentile", "encoder and scores", "best structure"]
@@ -30,7 +30,7 @@ HEADER = ["model", "view", "HTTP, median", "HTTP, 99th percentile", "encoder and
 
 @contextmanager
 def serving(folder: str) -> Iterator[http.client.HTTPConnection]:
-    """A connection to a service that has one core, when it is ready."""
+    """Start a service on one core; yield a connection to it when it is ready."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "strukt", "serve", folder, "--port", "0", "--threads", "1"]
     with _one_core():
@@ -52,7 +52,7 @@ def serving(folder: str) -> Iterator[http.client.HTTPConnection]:
 
 @contextmanager
 def _one_core() -> Iterator[None]:
-    """What is started meanwhile stays on one core, where the system can do that (Linux)."""
+    """Bind processes that are started within the context to one core, on systems that can (Linux)."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -65,7 +65,7 @@ def _one_core() -> Iterator[None]:
 
 
 def request(connection: http.client.HTTPConnection, method: str, path: str, body: object = None) -> int:
-    """The status of an answer, which is read to its end."""
+    """Send a request, read the whole answer, and return its status."""
     connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
     response = connection.getresponse()
     response.read()
@@ -73,7 +73,11 @@ def request(connection: http.client.HTTPConnection, method: str, path: str, body
 
 
 def latencies(connection: http.client.HTTPConnection, view: str, requests: int) -> list[float]:
-    """Seconds of requests one after the other."""
+    """The seconds of each of several requests, one after another.
+
+    Raises:
+        RuntimeError: If the service does not answer.
+    """
     question = {"texts": [SENTENCE], "view": view}
     for _ in range(20):
         if request(connection, "POST", "/predict", question) != 200:
@@ -82,12 +86,12 @@ def latencies(connection: http.client.HTTPConnection, view: str, requests: int) 
 
 
 def percentile_99(values: list[float]) -> float:
-    """The value below which 99 % lie."""
+    """The 99th percentile."""
     return quantiles(values, n=100, method="inclusive")[-1]
 
 
 def rows(folder: str, requests: int) -> Iterator[list[str]]:
-    """For a model a row for each of two views; the stages beside them are those of this process."""
+    """Yield a row for each of two views of a model; the times of stages are measured in this process."""
     import torch
 
     from strukt.serve.sentences import sentence_of
@@ -105,14 +109,14 @@ def rows(folder: str, requests: int) -> Iterator[list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
     parser.add_argument("model", metavar="MODEL", nargs="+", help="folders of saved taggers or parsers")
-    parser.add_argument("--requests", type=int, default=REQUESTS, help=f"how many of each ({REQUESTS})")
+    parser.add_argument("--requests", type=int, default=REQUESTS, help=f"requests for each view ({REQUESTS})")
     options = parser.parse_args(arguments)
     heading = machine(1)
-    found = [row for folder in options.model for row in rows(folder, options.requests)]
-    print(f"{heading}\n\n{table(HEADER, found)}")
+    each = [row for folder in options.model for row in rows(folder, options.requests)]
+    print(f"{heading}\n\n{table(HEADER, each)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Makes the environment of the benchmarks: `python -m benchmarks.setup [FOLDER]`, by default .venv-peers.
+"""Installation of the environment of the benchmarks: `python -m benchmarks.setup [FOLDER]`; default .venv-peers.
 
-The peers are installed without their dependencies: they ask for parsers, tokenizers and tree banks
-that no benchmark uses (see `benchmarks.peers`), and torch must stay the version strukt is tested with.
+The peers are installed without their dependencies: these include parsers, tokenizers and treebanks that no
+benchmark uses (see `benchmarks.peers`), and torch must remain the version with which strukt is tested.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ PEERS = (
     "entmax==1.3",
 )
 COMPILED = ("torchsparseattn==0.2",)
-"""Peers that are compiled where they are installed, by a C compiler and Cython beside the NumPy that they use."""
+"""Peers that are compiled when they are installed, with a C compiler, Cython, and the installed NumPy."""
 
 
 def install(python: Path, *arguments: str) -> None:
-    """Runs pip with the versions that strukt is tested with."""
+    """Run ``pip install`` with the versions of dependencies with which strukt is tested."""
     pip = [python, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt"]
     subprocess.run([*pip, *arguments], check=True)
 
 
 def main(folder: str = ".venv-peers") -> None:
-    """Makes a virtual environment in `folder` with strukt (from this working tree), the peers and mpmath."""
+    """Create a virtual environment in `folder`, with strukt from this working tree, the peers and mpmath."""
     environment = Path(folder)
     venv.create(environment, with_pip=True)
     python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"

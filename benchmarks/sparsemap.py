@@ -17,7 +17,7 @@ from benchmarks.polytopes import (
 )
 
 BUDGET = 2
-"""The most dependents of a word."""
+"""The largest number of dependents of a word."""
 
 
 def strukt_sequences(unary: Tensor, transition: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ def family(
     clarabel: Callable[..., Tensor],
     *others: Contestant,
 ) -> Family:
-    """One item and a batch of 16 of the same size, mapped by strukt, by clarabel and by others."""
+    """A family with one item, and a batch of 16 items of the same size, for strukt, clarabel and others."""
     return Family(
         name=f"sparsemap-{name}",
         title=title,

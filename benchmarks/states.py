@@ -1,4 +1,4 @@
-"""What hidden Markov models of low rank cost: seconds and memory by number of states and rank."""
+"""The cost of hidden Markov models of low rank: seconds and memory, by number of states and rank."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN = replace(hidden_markov.LOW_RANK, contestants=hidden_markov.LOW_RANK.contest
 
 
 def row(states: int, rank: int, rounds: int) -> list[str]:
-    """Seconds, and megabytes beside the parameters: without and with the gradient."""
+    """A row with seconds, and megabytes besides the parameters, without and with the gradient."""
     case = hidden_markov.low_rank(states, rank, WORDS)
     measured = {m.operation: m for m in compare(OWN, case, truth(OWN, case), rounds, torch.get_num_threads())}
     cells = [
@@ -38,13 +38,13 @@ def _megabytes(case: Case) -> float:
 
 
 def report(rounds: int) -> str:
-    """One table."""
+    """One table, with a row for each number of states and each rank."""
     header = ["states", "rank", "parameters, MB", "log-partition, s", "MB", "with its gradient, s", "MB"]
     return table(header, (row(states, rank, rounds) for states in STATES for rank in RANKS))
 
 
 def main() -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.states", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="times that each case is measured")
     parser.add_argument("--output", help="page whose section 'states' is replaced")

@@ -1,4 +1,4 @@
-"""What a training step costs, as a multiple of the log-partition with its gradient."""
+"""The cost of a training step, as a multiple of the log-partition with its gradient."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ STRUCTURES = (
 def in_turn(
     actions: tuple[Callable[[], object], ...], turns: int = TURNS, slice_: float = SLICE
 ) -> list[float]:
-    """Median seconds of this thread for each action; A B A B, so that other programs meet all of them."""
+    """Median CPU seconds of this thread for each action, run in the order A B A B, so that all meet equal load."""
     seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(turns):
         for action, spent in zip(actions, seconds, strict=True):
@@ -72,7 +72,7 @@ def in_turn(
 
 
 def rows(structure: Structure, turns: int = TURNS, slice_: float = SLICE) -> Iterator[list[str]]:
-    """A row for each case: both times and their ratio."""
+    """Yield a row for each case: both times and their ratio."""
     for case in structure.cases:
         inputs = case.inputs()
         event = an_event(structure, inputs)

@@ -1,4 +1,4 @@
-"""strukt's structures on raw inputs of some sizes, for programs that compare its operators with each other."""
+"""strukt's structures with raw inputs of some sizes, for programs that compare its operators with each other."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Structure:
     """A structure on inputs of some sizes.
 
     Attributes:
-        name: Its class.
-        build: The distribution of raw inputs.
-        cases: The sizes.
+        name: The name of its class.
+        build: Function from raw inputs to the distribution.
+        cases: The sizes of raw inputs.
     """
 
     name: str
@@ -33,50 +33,50 @@ class Structure:
 
 
 def of_targets(logits: Tensor) -> StructuredDistribution:
-    """The alignments of targets with frames."""
+    """The distribution of alignments of random targets with frames."""
     return distributions.CTC(logits.log_softmax(-1), ctc.targets(logits))
 
 
 def subsets(scores: Tensor) -> StructuredDistribution:
-    """Subsets of 10 items."""
+    """The distribution of subsets of `SUBSET` items."""
     return distributions.KSubset(scores, SUBSET)
 
 
 def brackets(spans: Tensor) -> StructuredDistribution:
-    """Trees without labels."""
+    """The distribution of binary trees without labels."""
     return distributions.SpanTree(spans, labelled=False)
 
 
 def per_step(batch: int, n: int, labels: int) -> Case:
-    """A matrix of transitions for each pair of neighbours."""
+    """Chains with a matrix of transitions for each pair of neighbours."""
     shapes = ((batch, n, labels), (batch, n - 1, labels, labels))
     return Case(f"{batch}x{n}x{labels}, transitions of each step", shapes, chart=batch * n * labels)
 
 
 def alignments(batch: int, n: int, m: int) -> Case:
-    """Scores of all three moves."""
+    """Alignments of n with m positions, with scores of all three moves."""
     return Case(f"{batch}x{n}x{m}", ((batch, n, m),) * 3, chart=batch * n * m)
 
 
 def items(batch: int, n: int) -> Case:
-    """Scores of items."""
+    """Items to choose from, ``(batch, n)``."""
     return Case(f"{batch}x{n}, {SUBSET} of them", ((batch, n),), chart=batch * n * SUBSET)
 
 
 def squares(batch: int, n: int, fenceposts: bool = False) -> Case:
-    """A score for each pair of n, or for each span of n words."""
+    """A score for each pair of n things, or for each span of n words if ``fenceposts``."""
     rows = n + fenceposts
     return Case(f"{batch}x{n}", ((batch, rows, rows),), chart=batch * rows**2)
 
 
 def log_partition_gradient(structure: Structure, inputs: tuple[Tensor, ...]) -> Any:
-    """The mean log-partition, with its gradient in every raw input."""
+    """The gradient of the mean log-partition with respect to every raw input."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     return torch.autograd.grad(structure.build(*leaves).log_partition.mean(), leaves)
 
 
 def training_step(structure: Structure, inputs: tuple[Tensor, ...], event: Tensor) -> Any:
-    """The mean loss of one event for each item, with its gradient in every raw input."""
+    """The gradient of the mean loss of one event for each item, with respect to every raw input."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     return torch.autograd.grad(-structure.build(*leaves).log_prob(event).mean(), leaves)
 

@@ -1,10 +1,10 @@
-"""Models of strukt and pipelines of spaCy on gold tokens: how right they are, how fast, and how large.
+"""Models of strukt and pipelines of spaCy on gold tokens: their accuracy, speed and size.
 
-A system is `NAME=FOLDER`, or `NAME=FOLDER+FOLDER` for a tagger and a parser; `:MINUTES` at the end is the time of
-its training, which the records of strukt's own models have. Systems are measured in turn, in several rounds, each
-time in a process of its own: three passes over the corpus after a first, by which time a system may have cached
-words, and sentences given one by one. The fastest pass of all rounds counts, because other programs only ever
-slow a system down.
+A system is `NAME=FOLDER`, or `NAME=FOLDER+FOLDER` for a tagger and a parser. `:MINUTES` at the end is the time of
+its training; for strukt's models, it is read from their records. Systems are measured in turn, in several rounds,
+each time in a new process: three passes over the corpus, after a first one in which a system may cache words, and
+then sentences one by one. The fastest pass of all rounds counts, because other programs can only slow a system
+down.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from strukt.data.sentence import Sentence
 
 SINGLES = 300
-"""Sentences that are annotated one by one."""
+"""The largest number of sentences that are annotated one by one."""
 
 PASSES = 3
-"""Passes over the corpus after the first."""
+"""The number of timed passes over the corpus, after a first one."""
 
 Columns = dict[str, list[Any]]
 """The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
 
 System = Callable[[Sequence[Any]], list[Columns]]
-"""From sentences to predictions."""
+"""The type of systems: functions from sentences to predictions."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Entry:
 
     Attributes:
         name: Its name in the table.
-        folders: Its models, each of which reads the predictions of those before it.
-        minutes: Minutes of training; None if unknown.
+        folders: The folders of its models, each of which reads the predictions of those before it.
+        minutes: The minutes of training; None if unknown.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Entry:
         """Read an entry from the command line."""
         match = re.fullmatch(r"([^=]+)=(.+?)(?::([0-9.]+))?", argument)
         if match is None:
-            sys.exit(f"{argument}: a system is given as NAME=FOLDER, NAME=FOLDER+FOLDER or NAME=FOLDER:MINUTES")
+            sys.exit(f"system is {argument!r}; expected NAME=FOLDER, NAME=FOLDER+FOLDER or NAME=FOLDER:MINUTES")
         folders = match[2].split("+")
         known = [recorded_minutes(folder) for folder in folders]
         recorded = sum(known) if all(known) else None  # type: ignore[arg-type]
@@ -75,11 +75,11 @@ class Measured:
     """The measurements of a system.
 
     Attributes:
-        scores: In per cent, by name.
-        speed: Words a second in batches.
-        latency: Median seconds of one sentence.
-        memory: Peak of resident bytes.
-        size: Bytes on disk.
+        scores: The scores in per cent, by name.
+        speed: The words per second in batches.
+        latency: The median seconds for one sentence.
+        memory: The peak of resident bytes.
+        size: The bytes on disk.
     """
 
     scores: dict[str, float]
@@ -106,7 +106,7 @@ def fastest(rounds: Sequence[Measured]) -> Measured:
 
 
 def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
-    """Measure one system; to be called in a new process."""
+    """Measure one system; call it in a new process, as memory is that of the process."""
     import torch
 
     from strukt.data import corpus
@@ -125,7 +125,7 @@ def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
 
 
 def unannotated(sentence: Sentence) -> Sentence:
-    """The words of a sentence, without the gold annotation."""
+    """A sentence with the same words, without the gold annotation."""
     from strukt.data import conllu
 
     if isinstance(sentence, conllu.Sentence):
@@ -134,14 +134,14 @@ def unannotated(sentence: Sentence) -> Sentence:
 
 
 def opened(folders: Sequence[str]) -> System:
-    """A system of models of strukt, or a pipeline of spaCy."""
+    """Load a pipeline of spaCy, or else a system of models of strukt."""
     if (Path(folders[0]) / "config.cfg").exists():
         return of_spacy(folders[0])
     return of_strukt(folders)
 
 
 def of_strukt(folders: Sequence[str]) -> System:
-    """Saved or exported models, one after the other."""
+    """Load saved or exported models of strukt; the system applies one after another."""
     import strukt
 
     models = [strukt.load(folder) for folder in folders]
@@ -155,7 +155,7 @@ def of_strukt(folders: Sequence[str]) -> System:
 
 
 def of_spacy(folder: str) -> System:
-    """A trained pipeline of spaCy, without its tokenizer."""
+    """Load a trained pipeline of spaCy; the system uses it without its tokenizer."""
     import spacy
     from spacy.tokens import Doc
 
@@ -169,7 +169,7 @@ def of_spacy(folder: str) -> System:
 
 
 def columns_of(sentence: Sentence) -> Columns:
-    """The annotation of a sentence of CoNLL-U or of words with tags of entities."""
+    """The annotation of a sentence, from CoNLL-U or from words with tags of entities."""
     from strukt.data import conllu
 
     if isinstance(sentence, conllu.Sentence):
@@ -190,13 +190,13 @@ def _columns_of_document(document: Any) -> Columns:
 
 
 def scores(gold: Sequence[Sentence], predicted: Sequence[Columns]) -> dict[str, float]:
-    """XPOS, UAS and LAS, or the F1 of entities, as the gold sentences have them; NaN for tags that no word has."""
+    """XPOS, UAS and LAS, or F1 if the gold sentences have entities; XPOS is NaN if no word has a predicted tag."""
     from strukt.metrics import Accuracy, AttachmentScore, SpanF1
 
     metrics: dict[str, Any] = {"xpos": Accuracy(), "arcs": AttachmentScore(), "entities": SpanF1()}
-    for sentence, found in zip(gold, predicted, strict=True):
+    for sentence, columns in zip(gold, predicted, strict=True):
         for name, right in columns_of(sentence).items():
-            metrics[name].update(gold=right, predicted=found[name])
+            metrics[name].update(gold=right, predicted=columns[name])
     if "entities" in columns_of(gold[0]):
         return {"F1": metrics["entities"].result()["f1"]}
     attachment = metrics["arcs"].result()
@@ -211,7 +211,7 @@ def size_of(folder: str) -> int:
 
 
 def rows(systems: Sequence[Entry], found: dict[str, list[Measured]]) -> Iterator[list[str]]:
-    """A row for each system: its speed with each number of threads, and the rest with the first."""
+    """Yield a row for each system: the speed with each number of threads; all else with the first number."""
     for entry in systems:
         each = found[entry.name]
         speeds = [cell for one in each for cell in (f"{one.speed:,.0f}", duration(one.latency))]
@@ -225,7 +225,7 @@ def _cell(score: float) -> str:
 
 
 def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
-    """The names of the columns of `rows`; the first number of threads is that of the heading."""
+    """The header for `rows`; the first number of threads stands in the heading of the page, not here."""
     marks = ["", *(f", {count} threads" for count in threads[1:])]
     speeds = [f"{name}{mark}" for mark in marks for name in ("words per second", "one sentence")]
     return ["system", *speeds, "memory", "size", "minutes", *scores]
@@ -234,7 +234,7 @@ def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
 def measure_all(
     systems: Sequence[Entry], file: str, threads: Sequence[int], rounds: int
 ) -> dict[str, list[Measured]]:
-    """Measure systems in turn, with each number of threads, each time in a process of its own."""
+    """Measure systems in turn, with each number of threads, each time in a new process."""
     places = [(entry.name, count) for entry in systems for count in threads]
     found: dict[tuple[str, int], list[Measured]] = {place: [] for place in places}
     for _ in range(rounds):
@@ -248,19 +248,19 @@ def measure_all(
 
 
 def section_of(file: str) -> str:
-    """The section of the page for systems that are measured on a corpus."""
+    """The name of the page's section for a corpus: of trees (CoNLL-U), or of entities."""
     from strukt.data import conllu, corpus
 
     return "systems-trees" if isinstance(next(corpus.read(file)), conllu.Sentence) else "systems-entities"
 
 
 def main() -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.systems", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="test corpus: CoNLL-U, or words with tags of entities")
-    parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER][:MINUTES]", nargs="+", help="what to measure")
+    parser.add_argument("systems", metavar="NAME=FOLDER[+FOLDER][:MINUTES]", nargs="+", help="systems to measure")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each system is measured (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="times that each system is measured (3)")
     parser.add_argument("--output", help="page whose section 'systems-trees', or 'systems-entities', is replaced")
     arguments = parser.parse_args()
     systems = [Entry.read(argument) for argument in arguments.systems]

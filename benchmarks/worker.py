@@ -24,8 +24,8 @@ class Trial:
     """The first run of an operation on the real inputs.
 
     Attributes:
-        answer: What the library computed.
-        extra: Peak of resident bytes above inputs, imports and what the warm-up left behind.
+        answer: The result of the library.
+        extra: Peak of resident bytes besides inputs, imports and the memory kept after the warm-up.
     """
 
     answer: tuple[np.ndarray, ...]
@@ -34,7 +34,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Failure:
-    """The operation raised."""
+    """The error that an operation raised, as a message."""
 
     message: str
 
@@ -46,7 +46,7 @@ def serve(
     case: Case,
     threads: int,
 ) -> None:
-    """Answers requests `("try" | "time", operation)` until the pipe closes."""
+    """Answer requests `("try" | "time", operation)` until the pipe is closed."""
     warnings.simplefilter("ignore")  # the peers use deprecated functions
     memory.limit(MEMORY_LIMIT)
     torch.set_num_threads(threads)
@@ -71,12 +71,12 @@ def serve(
             request, name = connection.recv()
             try:
                 connection.send(requests[request](name))
-            except Exception as error:  # whatever a library raises is its result
+            except Exception as error:  # any error of a library is its result
                 connection.send(Failure(f"{type(error).__name__}: {error}"))
 
 
 def timed(action: Callable[[], object], slice_: float = SLICE) -> list[float]:
-    """Seconds of each of the runs that fit into `slice_` seconds, at least one."""
+    """Run an action until `slice_` seconds have passed, at least once; return the seconds of each run."""
     seconds: list[float] = []
     while sum(seconds) < slice_:
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How many sentences a second `strukt predict` annotates with more and more workers: a process each, or of Ray."""
+"""The sentences per second of `strukt predict` by the number of workers, which are processes, or those of Ray."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADER = [
 
 
 def corpus(path: Path, source: str, sentences: int) -> None:
-    """Writes the sentences of a corpus as plain text, over and over until there are so many."""
+    """Write the sentences of a corpus as plain text, repeated up to the number ``sentences``."""
     from strukt.data import corpus as corpora
 
     lines = [" ".join(sentence.forms) for sentence in corpora.read(source)]
@@ -35,7 +35,7 @@ def corpus(path: Path, source: str, sentences: int) -> None:
 
 
 def commands(engine: str, model: str, text: Path, folder: Path, workers: int, size: int) -> list[list[str]]:
-    """What is typed for so many workers."""
+    """The commands that run this many workers: one for Ray, else one for each worker."""
     command = [sys.executable, "-m", "strukt", "predict", model, str(text), "-o", f"{folder}/"]
     command += ["--shard_size", str(size)]
     if engine == "Ray":
@@ -44,7 +44,7 @@ def commands(engine: str, model: str, text: Path, folder: Path, workers: int, si
 
 
 def run(every: Sequence[Sequence[str]]) -> float:
-    """Seconds until all commands, which run side by side, have ended."""
+    """Run commands side by side; return the seconds until all have ended."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "RAY_worker_niceness": "0"}
     start = time.perf_counter()
     started = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) for command in every]
@@ -56,7 +56,10 @@ def run(every: Sequence[Sequence[str]]) -> float:
 
 
 def speed(folder: Path, text: Path, workers: int) -> float:
-    """Sentences a second from the time at which all workers had done a shard to the last shard but theirs."""
+    """The sentences per second while all workers are at work, from the times at which shards were written.
+
+    The first shards, as many as there are workers, and the last ones, one fewer, are not counted.
+    """
     parts = sorted(folder.glob("part-*"), key=lambda part: part.stat().st_mtime)
     between = parts[workers : len(parts) - workers + 1]
     size = sum(part.stat().st_size for part in between) / sum(part.stat().st_size for part in parts)
@@ -66,7 +69,7 @@ def speed(folder: Path, text: Path, workers: int) -> float:
 
 
 def rows(options: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
-    """A row for each engine and number of workers."""
+    """Yield a row for each engine and number of workers."""
     text = folder / "corpus.txt"
     corpus(text, options.corpus, options.sentences)
     size = max(1, text.stat().st_size // options.shards)
@@ -82,14 +85,14 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.workers", description=__doc__)
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("corpus", metavar="CORPUS", help="whose sentences are annotated")
-    parser.add_argument("--sentences", type=int, default=50_000, help="how many in all (50,000)")
-    parser.add_argument("--shards", type=int, default=40, help="into which these are cut (40)")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="how many (1 2)")
-    parser.add_argument("--engines", nargs="+", default=["processes", "Ray"], help="which (processes Ray)")
+    parser.add_argument("corpus", metavar="CORPUS", help="corpus with the sentences to annotate")
+    parser.add_argument("--sentences", type=int, default=50_000, help="number of sentences (50,000)")
+    parser.add_argument("--shards", type=int, default=40, help="number of shards of the sentences (40)")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="numbers of workers (1 2)")
+    parser.add_argument("--engines", nargs="+", default=["processes", "Ray"], help="engines (processes Ray)")
     options = parser.parse_args(arguments)
     heading = machine(1)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,1 +1,1 @@
-"""Times of structures on a GPU: strukt, and the peers that can be imported."""
+"""Times of structures on a GPU, of strukt and of the peers that can be imported."""

@@ -8,10 +8,10 @@ from benchmarks.page import PageError
 
 
 def main() -> None:
-    """Parses the command line, measures, prints."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--only", default="", help="families and tables, separated by commas")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for everything")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"budget for everything ({SECONDS:.0f})")
     parser.add_argument("--output", help="page whose section 'gpu' is replaced")
     arguments = parser.parse_args()
     try:

@@ -1,4 +1,4 @@
-"""The families of the CPU's tables, with their cases, which have one item alone, too, and large ones for a GPU."""
+"""The families of the tables for CPUs, with their cases, some of a single item, and larger cases for a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import chain, constituency, ctc, dependency, grammar, hidden_mar
 from benchmarks.contest import Case, Contestant, Family, Loss
 
 SENTENCES, WORDS, SYMBOLS = 16, 256, 1000
-"""Of hidden Markov models."""
+"""The sizes of hidden Markov models: sentences, words of each, and the number of different words."""
 
 
 def _hidden_markov(name: str, log_prob: partial[Tensor]) -> Contestant:
@@ -31,14 +31,14 @@ _SIZE = (SENTENCES, WORDS)
 
 
 def _with(family: Family, *large: Case) -> Family:
-    """A family of the CPU's tables with its cases, and larger ones."""
+    """A family with its cases for CPUs, and larger ones."""
     return replace(family, cases=(*family.cases, *large))
 
 
 FAMILIES: tuple[Family, ...] = (
     _with(
         chain.FAMILY, chain.case(256, 512, 64), chain.case(64, 512, 256),
-        chain.case(8, 10_000, 8), chain.case(1, 100_000, 5),  # which a program for each item does not fill
+        chain.case(8, 10_000, 8), chain.case(1, 100_000, 5),  # too few items to fill the GPU with one program each
     ),
     _with(segmentation.FAMILY, segmentation.case(32, 1024, 16, 24)),
     _with(dependency.PROJECTIVE, dependency.case(128, 50, charts=2), dependency.case(32, 120, charts=2)),
@@ -59,7 +59,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def on_device(case: Case, device: str) -> tuple[Tensor, ...]:
-    """The raw inputs of a case: the same numbers on every device, drawn there if there are very many."""
+    """The raw inputs of a case: the same on every device, or drawn there if there are 1e8 numbers or more."""
     if sum(torch.Size(shape).numel() for shape in case.shapes) < 1e8:
         return tuple(value.to(device) for value in case.inputs())
     generator = torch.Generator(device).manual_seed(0)

@@ -15,16 +15,16 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 SLICE = 0.1
-"""Seconds of one measurement, after the first call."""
+"""The seconds for which a call is repeated in one measurement."""
 
 SLOW = 0.5
-"""Seconds from which a call is measured only once."""
+"""The seconds from which a call is not repeated."""
 
 PATIENCE = 10.0
-"""Seconds for one measurement of a peer."""
+"""The most seconds for one measurement of a peer."""
 
 NO_TIME, TOO_LONG, NO_MEMORY = "no time left", f"over {PATIENCE:.0f} s", "out of memory"
-"""Why there is no time of an action that could have been measured."""
+"""The reasons why an action was not measured that could have been."""
 
 
 class OutOfTimeError(Exception):
@@ -32,10 +32,10 @@ class OutOfTimeError(Exception):
 
 
 class Budget:
-    """What is left of some seconds; measurements that begin after them are left out.
+    """A number of seconds from now on; measurements that would begin later are left out.
 
     Args:
-        seconds: For everything.
+        seconds: The seconds for everything.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -48,19 +48,19 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more should begin."""
+        """True if no further measurement should begin."""
         return self.left == 0.0
 
     def share(self, parts: int) -> Budget:
-        """Return the budget of the first of several parts: at most twice its share, so that no part takes all."""
+        """Return the budget of the first of the remaining parts: about twice an equal share of what is left."""
         return Budget(self.left * min(2 / (parts + 1), 1.0))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One action: median seconds with the wait for the device, and peak bytes besides its inputs.
+    """Median seconds of an action, waiting for the device, and peak bytes besides its inputs.
 
-    The first call, which may compile, has a time of its own.
+    ``first`` is the seconds of the first call, which may compile.
     """
 
     seconds: float
@@ -70,14 +70,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Work:
-    """What the device does in one call: kernels and copies, and seconds of them."""
+    """The work of the device in one call: the number of kernels and copies, and their seconds."""
 
     launches: int
     seconds: float
 
 
 def measured(action: Callable[[], Any]) -> Measured:
-    """Time an action by its caller's clock, after a first call, which may compile."""
+    """Time an action by the clock of the host, after a first call, which may compile."""
     first = _once(action)
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
@@ -89,7 +89,10 @@ def measured(action: Callable[[], Any]) -> Measured:
 
 
 def attempt(action: Callable[[], Any], budget: Budget, patience: float = float("inf")) -> Measured | str:
-    """Time an action for so many seconds at most; the error that it ends in, or why it is left out."""
+    """Return the times of an action, or the reason why there are none: an error, or too little time.
+
+    It is interrupted after ``patience`` seconds, or when the budget is spent.
+    """
     if budget.is_spent:
         return NO_TIME
     try:
@@ -102,14 +105,14 @@ def attempt(action: Callable[[], Any], budget: Budget, patience: float = float("
 
 
 def reason(error: Exception) -> str:
-    """Free the memory of what failed; return why it did in a word or two."""
+    """Free cached memory of the device after a failure; return its cause in a word or two."""
     torch.cuda.empty_cache()
     return NO_MEMORY if isinstance(error, torch.cuda.OutOfMemoryError) else type(error).__name__
 
 
 @contextmanager
 def _limit(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTimeError` within the context when so many seconds have passed, where there are such signals."""
+    """Raise `OutOfTimeError` in the context after this many seconds, on systems with the signal SIGALRM."""
 
     def stop(*_: Any) -> None:
         raise OutOfTimeError
@@ -127,7 +130,7 @@ def _limit(seconds: float) -> Iterator[None]:
 
 
 def work(action: Callable[[], Any]) -> Work:
-    """Count what the device does in one call, after one that compiles."""
+    """Count the device's launches in one call, and their seconds, after a call that compiles."""
     action()
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled:
@@ -138,14 +141,14 @@ def work(action: Callable[[], Any]) -> Work:
 
 
 def bandwidth(device: str, size: int = 1 << 30) -> float:
-    """Measure bytes a second, read plus written, of a copy on the device."""
+    """Measure the bytes per second, read plus written, of a copy on the device."""
     source = torch.empty(size, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     return 2 * size / measured(lambda: target.copy_(source)).seconds
 
 
 def barriers(device: str, steps: int = 512, programs: int = 256) -> float:
-    """Measure the seconds of a kernel whose programs only pass barriers: a floor for chains of so many steps."""
+    """Measure the seconds of a kernel with ``steps`` barriers and little else: a lower bound for recursions."""
     from benchmarks.gpu import floor  # needs Triton
 
     cells = torch.zeros(programs, floor.CELLS, device=device)

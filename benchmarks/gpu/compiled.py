@@ -1,4 +1,4 @@
-"""Times of one short item on a GPU: strukt, its reference in PyTorch, and the same under `torch.compile`.
+"""Times of one short item on a GPU: strukt, its reference in PyTorch, and this reference under `torch.compile`.
 
 Longer items are left out: compilers unroll the loop of a recursion, and take minutes for a hundred steps.
 """
@@ -19,7 +19,7 @@ from benchmarks.report import duration
 from benchmarks.structures import of_targets
 from strukt import distributions
 
-HEADER = ("", "strukt", "reference", "compiled", "first call of it")
+HEADER = ("", "strukt", "reference", "compiled", "its first call")
 
 CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("LinearChain", distributions.LinearChain, chain.case(1, 20, 10)),
@@ -32,7 +32,7 @@ CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
-    """A row of cells for each structure; an action that fails has its error in its cell."""
+    """Yield a row of cells for each structure, with the error in the cell of an action that fails."""
     for place, (name, build, case) in enumerate(CASES):
         inputs = tuple(value.requires_grad_() for value in on_device(case, device))
         part = budget.share(len(CASES) - place)
@@ -45,7 +45,7 @@ def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Ite
 
 
 def actions(build: Callable[..., Any], inputs: tuple[Tensor, ...], backend: str = "inductor") -> Iterator[Any]:
-    """Yield a log-partition with its gradient as a function: of strukt, of its reference, and of that compiled."""
+    """Yield functions for the gradient of a log-partition: by strukt, its reference, and that compiled."""
     reference = build(*inputs).oracles.reference.log_partition
     compiled = torch.compile(reference, backend=backend, dynamic=False)
 

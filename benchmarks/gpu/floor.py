@@ -1,4 +1,4 @@
-"""A Triton kernel that does nothing but what every recursion must: load, store, and wait for its neighbours."""
+"""A Triton kernel that does only what every recursion must do: load, store, and wait for other threads."""
 
 import triton
 import triton.language as tl
@@ -8,7 +8,7 @@ CELLS = 64
 
 @triton.jit
 def steps(cells, count, size: tl.constexpr):
-    """Add 1 to the numbers of a program, as many times as there are steps, with a barrier after each."""
+    """Add 1 to the numbers ``cells (programs, size)``, ``count`` times, with a barrier after each addition."""
     place = cells + tl.program_id(0) * size + tl.arange(0, size)
     for _ in range(count):
         tl.store(place, tl.load(place) + 1.0)

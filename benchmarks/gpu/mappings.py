@@ -1,4 +1,4 @@
-"""Times of sparsemax and entmax on a GPU beside those of their peer, of softmax, and of copies."""
+"""Times of sparsemax and entmax on a GPU, beside those of the package entmax, of softmax, and of copies."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from benchmarks.report import duration
 HEADER = ("mapping", "", "forward", "of copies", "and gradient", "of copies")
 
 SIZES = ((4096, 32000), (49152, 512), (49152, 64), (32, 10))
-"""A vocabulary, attention of 8 sentences, 12 heads and 512 words over 512 and 64 words, and one small batch."""
+"""Rows x scores: a vocabulary; attention in 8 sentences, 12 heads and 512 words, over 512 and over 64 words; and a
+small batch."""
 
 FORWARD = 2
-"""The reads and writes of a tensor of the size of the scores."""
+"""The reads and writes of tensors of the size of the scores in the forward pass."""
 
 BOTH = 5
-"""The same with the gradient, which reads the value and a direction."""
+"""The reads and writes in forward and backward pass, which reads the value and a direction."""
 
 
 def times(contestant: Contestant, scores: Tensor, budget: Budget) -> tuple[Measured | str, Measured | str]:
-    """Return the time of a call, and of a call with its gradient; or why there is none."""
+    """Return the time of a call, and that of a call with its gradient, or the reasons why they are missing."""
     leaf, direction = scores.clone().requires_grad_(), torch.randn_like(scores)
     patience = math.inf if contestant.name == "strukt" else PATIENCE
     return (
@@ -36,7 +37,7 @@ def times(contestant: Contestant, scores: Tensor, budget: Budget) -> tuple[Measu
 
 
 def of_family(family: Family, scores: Tensor, speed: float, budget: Budget) -> Iterator[list[str]]:
-    """Yield a line for each contestant, with the share of the speed of copies that it reaches."""
+    """Yield a row for each contestant, with its speed as a share of that of copies."""
     for contestant in family.contestants:
         line = [f"{family.name} {scores.shape[0]}x{scores.shape[1]}", contestant.name]
         for spent, passes in zip(times(contestant, scores, budget), (FORWARD, BOTH), strict=True):
@@ -48,7 +49,7 @@ def of_family(family: Family, scores: Tensor, speed: float, budget: Budget) -> I
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
-    """Yield a line for each mapping, size and contestant, under `HEADER`."""
+    """Yield a row of the cells of `HEADER` for each mapping, size and contestant."""
     speed = bandwidth(device)
     for family in mappings.FAMILIES[:3]:
         for size in SIZES:

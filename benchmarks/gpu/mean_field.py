@@ -1,4 +1,4 @@
-"""Times of mean-field attention on a GPU beside a Transformer of its sizes, whose attention is fused (flash)."""
+"""Times of mean-field attention on a GPU beside a Transformer of the same sizes with fused (flash) attention."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CASES = (*mean_field.FAMILY.cases, mean_field.case(32, 128, mean_field.ITERATION
 def lines(
     device: str, budget: Budget, told: Callable[[list[str]], None], cases: tuple[Case, ...] = CASES
 ) -> Iterator[list[str]]:
-    """A row of cells for each size: the scores and their gradient in bfloat16, which fused attention needs."""
+    """Yield a row for each size: times of scores with their gradient, in bfloat16, as fused attention needs."""
     for case in cases:
         inputs = on_device(case, device)
         row = [case.name]

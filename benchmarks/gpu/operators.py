@@ -1,4 +1,4 @@
-"""Other operators, as multiples of a log-partition with its gradient."""
+"""Times of other operators on a GPU, as multiples of the log-partition with its gradient."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from strukt import distributions
 
 
 def without_gradient(distribution: Any) -> Tensor:
-    """Max-marginals, which the reference finds where a gradient is asked for."""
+    """Max-marginals without a gradient, since the reference computes those with one."""
     with torch.no_grad():
-        found: Tensor = distribution.max_marginals
-    return found
+        result: Tensor = distribution.max_marginals
+    return result
 
 
 OPERATORS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
@@ -47,7 +47,7 @@ CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
-    """A row of cells for each structure."""
+    """Yield a row of cells for each structure."""
     for place, (name, build, case) in enumerate(CASES):
         inputs = tuple(value.requires_grad_() for value in on_device(case, device))
         part = budget.share(len(CASES) - place)

@@ -1,4 +1,4 @@
-"""The section of a page on GPUs: everything that is measured, within a budget of seconds."""
+"""The section of a page about GPUs: all tables, measured within a budget of seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.page import publish, require_section
 from benchmarks.report import duration, label, table
 
 SECONDS = 540.0
-"""For everything; less than ten minutes with what is begun by then."""
+"""The default budget: measurements that have begun by then end within ten minutes."""
 
 SECTION = "gpu"
 
@@ -39,10 +39,10 @@ TABLES: dict[str, tuple[str, Sequence[str], Lines]] = {
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The families and tables of these names; all if there are none.
+    """The families and tables with these names, in the order of the page; all of them without names.
 
     Raises:
-        ValueError: There is no such family or table.
+        ValueError: If there is no such family or table.
     """
     known = [*(family.name for family in FAMILIES), *TABLES]
     if unknown := set(names) - set(known):
@@ -51,41 +51,41 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def report(names: Sequence[str], seconds: float, output: str | None) -> None:
-    """Measure, print, and replace the section of a page if there is one; also if the command is interrupted.
+    """Measure, print, and replace a section of the page, even if the command is interrupted.
 
     Args:
-        names: As `chosen` takes them.
-        seconds: For everything; what has not begun by then is left out.
-        output: The page.
+        names: The families and tables to measure; all if empty.
+        seconds: The budget; measurements that would begin later are left out.
+        output: The page; None to print only.
 
     Raises:
-        ValueError: There is no such family or table.
-        RuntimeError: PyTorch sees no GPU.
-        PageError: The page has no section for the results.
+        ValueError: If there is no such family or table.
+        RuntimeError: If PyTorch sees no GPU.
+        PageError: If the page has no section for the results.
     """
-    wanted = chosen(names)
+    requested = chosen(names)
     if not torch.cuda.is_available():
         raise RuntimeError("PyTorch sees no GPU; run `strukt doctor` for the reason")
     require_section(SECTION, output)
     text = ""
     try:
-        for page in pages(wanted, Budget(seconds), "cuda"):
+        for page in pages(requested, Budget(seconds), "cuda"):
             text = page
     finally:
         if text:
             publish(text, SECTION, output)
 
 
-def pages(wanted: Sequence[str], budget: Budget, device: str) -> Iterator[str]:
-    """The section of these families and tables, as it is after each row."""
+def pages(requested: Sequence[str], budget: Budget, device: str) -> Iterator[str]:
+    """Yield the section of these families and tables after each new row."""
     speed, floor = bandwidth(device), _floor(device)
     page = (
         f"Measured on {date.today().isoformat()}: {torch.cuda.get_device_name()}, torch {torch.__version__}, "
         f"{label('strukt')}. A copy on the device moves {speed / 1e12:.2f} TB/s, read plus written; {floor}."
     )
     yield page
-    families = [family for family in FAMILIES if family.name in wanted]
-    tables = [TABLES[name] for name in wanted if name in TABLES]
+    families = [family for family in FAMILIES if family.name in requested]
+    tables = [TABLES[name] for name in requested if name in TABLES]
     cases: dict[str, list[str]] = {}
     whole = page
     for place, family in enumerate(families):
@@ -101,7 +101,7 @@ def pages(wanted: Sequence[str], budget: Budget, device: str) -> Iterator[str]:
                 rows.append(row)
                 whole = f"{page}\n\n{table(header, rows)}"
                 yield whole
-        except Exception as error:  # one table that fails is no reason to measure nothing else
+        except Exception as error:  # the other tables are still measured
             whole = f"{whole if rows else page}\n\n(ended by {reason(error)})"
             yield whole
 

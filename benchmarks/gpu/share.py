@@ -1,4 +1,4 @@
-"""Training steps of default models on a GPU: the share of structured inference, and the speed beside the CPU."""
+"""Training steps of default models on a GPU: the share of structured inference, and the speed on the CPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.report import duration
 from strukt.data import brackets, conllu
 
 SENTENCES, WORDS = 100, 25
-"""Of a batch: 2,500 words, as `trainer.tokens` has them."""
+"""The sentences of a batch and the words of each: 2,500 words in all, the default of `trainer.tokens`."""
 
 HEADER = ("default model", "training step", "of it the structure", "share", "words a second", "on the CPU")
 
@@ -47,7 +47,7 @@ def phrases() -> list[brackets.Sentence]:
 
 
 def models() -> Iterator[tuple[str, Any, Any]]:
-    """The default models, with random weights, and sentences to train them on."""
+    """Yield the default models by name, with random weights, and sentences to train them on."""
     from strukt.tasks import constituency, dependency, lm, tag
     from strukt.tasks.constituency.model import ConstituencyParser
     from strukt.tasks.dependency.model import Parser
@@ -63,7 +63,7 @@ def models() -> Iterator[tuple[str, Any, Any]]:
 
 
 def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Iterator[list[str]]:
-    """A row of cells for each model, in bfloat16 as training has it; on the CPU in float32."""
+    """Yield a row of cells for each model: times in bfloat16, as in training, and on the CPU in float32."""
     for name, model, corpus in models():
         model.train()
         slow = attempt(step(model, model.collate(corpus), half=False), budget, PATIENCE)
@@ -77,7 +77,7 @@ def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Ite
 
 
 def step(model: Any, batch: Any, half: bool) -> Callable[[], None]:
-    """The loss of a batch and its gradient."""
+    """A function that computes the loss of a batch and its gradient, in bfloat16 if ``half``."""
 
     def action() -> None:
         model.zero_grad()
@@ -89,7 +89,7 @@ def step(model: Any, batch: Any, half: bool) -> Callable[[], None]:
 
 
 def structure(model: Any, batch: Any) -> Callable[[], Any]:
-    """The log-probability of the structures of a batch, and its gradient with respect to their scores."""
+    """A function that computes the gradient of the mean log-probability of a batch's structures."""
     with torch.no_grad():
         shaped = model.distribution_of(batch)
     event = batch.targets["tags" if "tags" in batch.targets else "heads"]

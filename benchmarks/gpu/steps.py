@@ -1,4 +1,4 @@
-"""A training step and the mode of each case: strukt beside the best peer, and what the device does for it."""
+"""A training step and the mode of each case: strukt beside the best peer, and the work of the device."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Result = tuple[str, Measured | str]
 
 
 def operations(family: Family) -> tuple[Operation, ...]:
-    """What is timed: a training step and the mode, or a mapping with its derivative."""
+    """The timed operations: a training step and the mode, or a mapping with its derivative."""
     return (contest.pull,) if family.operations is contest.MAPPINGS else (contest.step, contest.mode)
 
 
 def contestants(family: Family, inputs: Sequence[Tensor]) -> list[Contestant]:
-    """The contestants of a family, those that learn with the structures of the inputs; strukt first."""
+    """The contestants of a family, strukt first, with their losses of gold structures of these inputs."""
     shaped = (torch.empty(value.shape) for value in inputs)
     structures = family.gold(*shaped).to(inputs[0].device) if family.gold else torch.empty(0)
     return [
@@ -51,7 +51,7 @@ def contestants(family: Family, inputs: Sequence[Tensor]) -> list[Contestant]:
 
 
 class Own(NamedTuple):
-    """The times of strukt in one case, or the reasons why there are none, and the last cells of its row."""
+    """The times of strukt in one case, or the reasons why they are missing, and the last cells of its row."""
 
     times: Sequence[Measured | str]
     more: Sequence[str]
@@ -60,9 +60,9 @@ class Own(NamedTuple):
 def lines(
     family: Family, device: str, budget: Budget, bandwidth: float, told: Callable[[list[str]], None]
 ) -> Iterator[list[str]]:
-    """A row of cells for each case, and then the same with those of peers, for which time may be missing.
+    """Yield a row for each case, and then the row again with the times of peers, as far as the budget allows.
 
-    ``told`` gets each as soon as it is measured. A case that cannot be measured has the reason in its row.
+    ``told`` is called with each row as soon as it is measured. The row of a case that fails has the reason.
     """
     known: list[tuple[Case, Own]] = []
     for case in family.cases:
@@ -72,14 +72,14 @@ def lines(
         yield _row(family, case, row, told)
     for case, own in known:
         peers = _result(of_peers, family, case, device, budget)
-        found = [[("peers", peers)]] * len(own.times) if isinstance(peers, str) else peers
-        yield _row(family, case, cells(own, found), told)
+        results = [[("peers", peers)]] * len(own.times) if isinstance(peers, str) else peers
+        yield _row(family, case, cells(own, results), told)
 
 
 def _result(
     function: Callable[..., Any], family: Family, case: Case, device: str, budget: Budget, *rest: Any
 ) -> Any:
-    """Call a function; return its result, or why there is none."""
+    """Call a function; return its result, or the reason why there is none."""
     if budget.is_spent:
         return NO_TIME
     try:
@@ -96,7 +96,7 @@ def _row(family: Family, case: Case, some: list[str], told: Callable[[list[str]]
 
 
 def alone(family: Family, case: Case, device: str, budget: Budget, bandwidth: float) -> Own:
-    """The times of strukt, its memory and what the device does."""
+    """Measure strukt: its times, its memory, and the work of the device."""
     inputs = on_device(case, device)
     contestant, (operation, *modes) = contestants(family, inputs)[0], operations(family)
     step, *others = (attempt(_action(each, contestant, inputs), budget) for each in (operation, *modes))
@@ -107,7 +107,7 @@ def alone(family: Family, case: Case, device: str, budget: Budget, bandwidth: fl
 
 
 def of_peers(family: Family, case: Case, device: str, budget: Budget) -> list[list[Result]]:
-    """The times of all peers for each operation; each has only so much time."""
+    """Measure all peers for each operation, each for `PATIENCE` seconds at most."""
     inputs = on_device(case, device)
     peers = contestants(family, inputs)[1:]
     return [
@@ -117,7 +117,7 @@ def of_peers(family: Family, case: Case, device: str, budget: Budget) -> list[li
 
 
 def cells(own: Own, peers: Sequence[Sequence[Result]]) -> list[str]:
-    """The cells of one case, as `HEADER` names them after its first, but those at the end that are empty."""
+    """The cells of one case under `HEADER`, without the first, and without empty ones at the end."""
     (step, *modes), (first, *rest) = own.times, peers
     row = beside(step, first, others=True)
     for mode, found in zip(modes, rest, strict=True):
@@ -128,7 +128,7 @@ def cells(own: Own, peers: Sequence[Sequence[Result]]) -> list[str]:
 def _on_the_device(
     operation: Operation, contestant: Contestant, inputs: tuple[Tensor, ...], bandwidth: float
 ) -> list[str]:
-    """Launches, their time, and the share of the roofline; nothing if the profiler does not work here."""
+    """Launches, their time, and the share of the roofline; only the error if the profiler does not work here."""
     try:
         done = work(_action(operation, contestant, inputs))
     except Exception as error:
@@ -139,7 +139,7 @@ def _on_the_device(
 
 
 def beside(own: Measured | str, peers: Sequence[Result], others: bool) -> list[str]:
-    """Cells for the time of strukt, the best peer and how many times as long it takes, and the others if asked."""
+    """Cells for the times of strukt and the best peer, their ratio, and if ``others``, the other peers."""
     timed = sorted((found.seconds, name) for name, found in peers if isinstance(found, Measured))
     rest = [f"{name} {duration(seconds)}" for seconds, name in timed[1:]]
     rest += [f"{name}: {found}" for name, found in peers if isinstance(found, str) and found in _SAID]
@@ -150,7 +150,7 @@ def beside(own: Measured | str, peers: Sequence[Result], others: bool) -> list[s
 
 
 _SAID = {NO_MEMORY, NO_TIME, TOO_LONG}
-"""Reasons that are shown; all others mean that a library is not installed, or lacks this."""
+"""The reasons that are shown; others mean that a library is not installed, or lacks the operation."""
 
 
 def _action(operation: Operation, contestant: Contestant, inputs: tuple[Tensor, ...]) -> Callable[[], object]:

@@ -56,7 +56,7 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
         return _aligned(np.empty(size + LINE, np.uint8), dtype, count).reshape(shape)
     block = _take(_size_class(size))
     # A view of an array keeps only the owner of its memory alive. To NumPy, this array is the owner, since its
-    # memory is a buffer: it ends with the last of its views.
+    # memory is a buffer: it is freed with the last of its views.
     whole = np.frombuffer(block.data, np.uint8)
     weakref.finalize(whole, _give_back, block).atexit = False
     return _aligned(whole, dtype, count).reshape(shape)
