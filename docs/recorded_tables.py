@@ -42,7 +42,7 @@ def comparison(name: str) -> str:
             shown(paper(row.paper)),
             shown(score(row.metric, (run.test for run in full.of(row)))),
             shown(seeds(full.of(row))),
-            shown(minutes(row.full.minutes if (ours := mean_minutes(full.of(row))) is None else ours)),
+            duration(row, full.of(row)),
             shown(score(row.metric, (run.test for run in quick.of(row)))),
             str(row.trials or ""),
             remarks(row, full.of(row)),
@@ -75,6 +75,14 @@ def _learned(table: Table) -> Iterator[Sequence[str]]:
                 "" if run.minutes is None else minutes(run.minutes),
                 run.note,
             )
+
+
+def duration(row: Row, runs: Sequence[Run]) -> str:
+    """Return the mean minutes of recorded runs; if none were recorded, the estimate, after a sign."""
+    measured = mean_minutes(runs)
+    if measured is None and row.full.minutes is not None:
+        return f"≈ {row.full.minutes:g}"
+    return shown(minutes(measured))
 
 
 def remarks(row: Row, runs: Iterable[Run]) -> str:
