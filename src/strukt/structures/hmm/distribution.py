@@ -95,7 +95,8 @@ class HMM(HMMEstimation):
         Impossible sequences are left out, with a warning; among several fits, those with the fewest are preferred.
 
         Raises:
-            ValueError: If a setting is out of its range, or a prior does not belong to these parameters.
+            ValueError: As for `log_prob`; or if a setting is out of its range, or a prior does not belong to these
+                parameters.
             NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
 
         Examples:
@@ -120,13 +121,20 @@ class HMM(HMMEstimation):
         return free_numbers(self.initial, 0) + self.transition.free_parameters + self.emission.free_parameters
 
     def aic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return Akaike's information criterion (AIC) for all observations together, ``()``; lower is better."""
+        """Return Akaike's information criterion (AIC) for all observations together, ``()``; lower is better.
+
+        Raises:
+            ValueError: As for `log_prob`, which describes x and lengths.
+        """
         return 2.0 * (self.free_parameters - self.log_prob(x, lengths).sum())
 
     def bic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the Bayesian information criterion (BIC) for all observations together, ``()`` (Schwarz 1978).
 
         Lower is better; the sample size is the number of observations.
+
+        Raises:
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         count = len(self._observed(x, lengths).values)
         return self.free_parameters * math.log(max(count, 1)) - 2.0 * self.log_prob(x, lengths).sum()

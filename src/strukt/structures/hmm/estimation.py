@@ -26,6 +26,9 @@ class HMMEstimation(HMMInference):
         """Return the expected number of uses of each parameter given observations: the E step of EM.
 
         The counts of several batches can be added.
+
+        Raises:
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         with torch.no_grad():
             seen = self._observed(x, lengths)
@@ -63,7 +66,7 @@ class HMMEstimation(HMMInference):
         """Return a model of the same form with random parameters, as the start of a fit to observations.
 
         Raises:
-            ValueError: If there are no observations.
+            ValueError: As for `log_prob`, which describes x and lengths; or if there are no observations.
         """
         with torch.no_grad():
             values = self._observed(x, lengths).values

@@ -80,6 +80,7 @@ class HMMInference(HMMParameters):
 
         Raises:
             InfeasibleError: If some sequence is impossible.
+            ValueError: As for `log_prob`, which describes x and lengths.
 
         Examples:
             >>> from strukt import HMM
@@ -99,6 +100,7 @@ class HMMInference(HMMParameters):
 
         Raises:
             NotImplementedError: If observations are not words: use `predict_next` for vectors.
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         table = self._symbols("predict", "use predict_next(x) for the next observation").table()
         seen = self._observed(x, lengths)
@@ -183,6 +185,9 @@ class HMMInference(HMMParameters):
         """Return the probability of each state given the observations up to its own: ``(*, n, z)``.
 
         Differentiable. Zeros in the padding, and after impossible observations.
+
+        Raises:
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         seen = self._observed(x, lengths)
         states, _ = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
@@ -194,6 +199,9 @@ class HMMInference(HMMParameters):
 
         These are the marginals of `posterior`, but in O(n z r) time at low rank. Zeros in the padding, and for
         impossible sequences.
+
+        Raises:
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         seen = self._observed(x, lengths)
         states = filtering_smoothing.smoothed(seen.rows, seen.lengths, *self._model(seen))
@@ -206,6 +214,9 @@ class HMMInference(HMMParameters):
         It has all operators of a `LinearChain`, such as the best state sequences, the entropy, and samples. They
         need the dense transition matrix ``(z, z)`` and take O(n z^2) time; `smooth`, `viterbi` and
         `sample_posterior` do not store it.
+
+        Raises:
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         seen = self._observed(x, lengths)
         unary = seen.table[seen.rows]
@@ -224,6 +235,7 @@ class HMMInference(HMMParameters):
 
         Raises:
             InfeasibleError: If some sequence is impossible.
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         with torch.no_grad():
             seen = self._observed(x, lengths)
@@ -239,6 +251,7 @@ class HMMInference(HMMParameters):
 
         Raises:
             InfeasibleError: If some sequence is impossible.
+            ValueError: As for `log_prob`, which describes x and lengths.
         """
         samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():
