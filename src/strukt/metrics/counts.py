@@ -34,7 +34,7 @@ def require_same_length(gold: Sized, predicted: Sized, values: str, unit: str = 
 
 
 def precision_recall_f1(gold: int, predicted: int, right: int) -> dict[str, float]:
-    """Return precision, recall and F1 in per cent from the numbers of gold, predicted and right items.
+    """Return precision, recall and F1 in per cent from the numbers of gold, predicted and correct items.
 
     Examples:
         >>> precision_recall_f1(gold=4, predicted=1, right=1)
@@ -48,7 +48,7 @@ def precision_recall_f1(gold: int, predicted: int, right: int) -> dict[str, floa
 
 
 class LabelCounts:
-    """The numbers of gold, predicted and right items of each label."""
+    """The numbers of gold, predicted and correct items of each label."""
 
     def __init__(self) -> None:
         self.gold: Counter[str] = Counter()
@@ -61,9 +61,9 @@ class LabelCounts:
         return sorted(self.gold.keys() | self.predicted.keys())
 
     def of_label(self, label: str) -> tuple[int, int, int]:
-        """Return the numbers of gold, predicted and right items of a label."""
+        """Return the numbers of gold, predicted and correct items of a label."""
         return self.gold[label], self.predicted[label], self.right[label]
 
     def of_all(self) -> tuple[int, int, int]:
-        """Return the numbers of gold, predicted and right items of all labels."""
+        """Return the numbers of gold, predicted and correct items of all labels."""
         return self.gold.total(), self.predicted.total(), self.right.total()

@@ -13,7 +13,7 @@ class EntityF1:
     """F1 of nested named entities (NER): counts entities with the right span and type.
 
     The depth of a gold entity is the number of other gold entities that contain it; the depth of a predicted
-    entity is the number of other predicted entities that contain it (`data.entities.depths`). A right entity may
+    entity is the number of other predicted entities that contain it (`data.entities.depths`). A correct entity may
     thus have two depths: for recall it counts at its gold depth, for precision at its predicted depth. An entity
     is nested if its depth is at least 1. Duplicates count once.
 
@@ -28,7 +28,7 @@ class EntityF1:
     """
 
     def __init__(self) -> None:
-        # Numbers of gold, predicted and right entities by type and depth.
+        # Numbers of gold, predicted and correct entities by type and depth.
         self.gold: Counter[tuple[str, int]] = Counter()
         self.predicted: Counter[tuple[str, int]] = Counter()
         self.right_by_gold_depth: Counter[tuple[str, int]] = Counter()

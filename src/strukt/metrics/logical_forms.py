@@ -11,7 +11,7 @@ from strukt.metrics.counts import percent
 
 
 class LogicalForms:
-    r"""Exact match for COGS: counts sentences with all tags right, right logical forms, and right tags.
+    r"""Exact match for COGS: counts correct logical forms, correct tags, and sentences with all tags correct.
 
     If tags cannot express the logical form of a sentence, its tags count as wrong for exact match, and are left
     out of the accuracy of tags.
