@@ -1,4 +1,4 @@
-"""The best projective tree (Eisner 1996) in ONNX operators: a loop over growing, and one over falling widths.
+"""The best projective tree (Eisner 1996) in ONNX operators, by two loops: from narrow to wide spans, and back.
 
 A step computes all spans of a width at once. Charts are ``(batch, n + 1, n + 1)``, indexed by the head of a span,
 which is one of its ends, and by the distance to the other end. Word 0 is the root.

@@ -1,4 +1,4 @@
-"""The best binary tree (CKY) in ONNX operators: a loop over growing, and one over falling widths of spans.
+"""The best binary tree (CKY) in ONNX operators, by two loops: from narrow to wide spans, and back.
 
 A step computes all spans of a width at once. Charts are ``(batch, n + 1, n + 1)``, indexed by first fencepost and
 width.

@@ -64,7 +64,7 @@ class Report:
         self.labels.setdefault(column, Counter()).update(labels)
 
     def summary(self) -> dict[str, int]:
-        """Return all counts by name, and for each column of labels the number of distinct ones."""
+        """Return statistics of the sentences without problems, including the number of labels of each column."""
         sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
         labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
         return sizes | dict(self.counts) | labels

@@ -102,7 +102,7 @@ def plan_of(program: Program, shape: Sequence[int], device: torch.device) -> Pla
 
 
 def _are_products(stage: Array, cells: Array) -> bool:
-    """Return True if each row is a cell times its weight, if any, and no such cell is such a product itself."""
+    """Return True if each row is one cell, perhaps with a weight, and none of these cells has a weight already."""
     single = (stage[:, COUNT] == 1) & (stage[:, RIGHT] < 0) & (stage[:, EACH] < 0)
     return bool((single & (cells[stage[:, LEFT], 1] == ONE)).all())
 

@@ -30,7 +30,7 @@ _OSCAR = map_function(
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, minus each row's maximum.
+    """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, shifted to a maximum of 0.
 
     ``scores``, x in the formula, are ``(rows, d)``, and weights ``(rows,)``. A score of -inf stays, and separates
     the scores before and after it; NaN or +inf makes its row NaN. The derivatives are those of z without the
@@ -40,7 +40,7 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``, minus each row's maximum.
+    """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``, shifted to a maximum of 0.
 
     Arguments and derivatives are those of `variation`, but scores of -inf are left out of the sum.
     """

@@ -59,7 +59,7 @@ class Determinantal(SubsetEvents):
             return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*inputs)
 
     def _precise(self, score: Tensor) -> Tensor:
-        """Return scores unchanged: a kernel's type determines its rank, and determinants are in float64."""
+        """Return scores unchanged: the dtype of the kernel decides which items count as linearly dependent."""
         return score
 
 

@@ -1,6 +1,7 @@
 """Products of matrices with a few rows at a time, in vectorised loops.
 
-Rows are processed in blocks of four, so that each entry of the matrix is loaded once for four products.
+Rows are processed in blocks of four, so that an entry of the matrix or the result is loaded once for four
+products.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def clean(arcs: Tensor, lengths: Tensor, more: int) -> Tensor:
 def total(
     semiring: Semiring, attach: Attach, arcs: Tensor, ones: Tensor, lengths: Tensor, single_root: bool
 ) -> Tensor:
-    """Return the semiring's total over all projective trees of at least one word.
+    """Return the semiring's total over all projective trees; n must be at least 1.
+
+    An item of length 0 has one tree, which is empty.
 
     Args:
         semiring: The semiring to compute in.

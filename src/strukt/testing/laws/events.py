@@ -112,7 +112,7 @@ def sample_shapes_are_scored(subject: Subject) -> None:
 
 @law("log_prob")
 def one_item_scores_several_events(subject: Subject) -> None:
-    """Check that a distribution with a batch axis of size 1 scores several events as one at a time."""
+    """Check that a distribution with batch size 1 scores several events together as it scores each alone."""
     case = subject.case((1,)).leaves()
     distribution, events = case.distribution(), case.tables[0].events[:3]
     together = distribution.log_prob(events)
