@@ -176,7 +176,7 @@ def test_every_variable_has_its_weight():
     for name in ("weights", "step_size", "damping"):
         with pytest.raises(ValueError, match="for a group of alternatives; expected one number"):
             graph.mean_field(scores, **{name: tuple(0.5 * part for part in uneven)})
-    with pytest.raises(ValueError, match="tol is -1; expected at least 0, or None"):
+    with pytest.raises(ValueError, match="tol is -1; expected at least 0"):
         graph.mean_field(scores, tol=-1)
 
 

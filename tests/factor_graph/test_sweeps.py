@@ -1,5 +1,7 @@
 """What mean field and belief propagation share: both go over the graph until their marginals come to rest."""
 
+import math
+
 import pytest
 import torch
 from tests.factor_graph.graphs import draw, grid
@@ -68,7 +70,12 @@ def test_what_does_not_come_to_rest_is_said(solver):
 
 @SOLVERS
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"iterations": 0}, "iterations is 0"), ({"damping": 1.0}, "damping is 1.0")]
+    ("settings", "message"),
+    [
+        ({"iterations": 0}, "iterations is 0"),
+        ({"damping": 1.0}, "damping is 1.0"),
+        ({"tol": math.nan}, "tol is nan"),
+    ],
 )
 def test_settings(solver, settings, message):
     graph = FactorGraph()

@@ -512,7 +512,8 @@ def test_layouts_that_do_not_fit():
         ({"oracles": []}, "there are 0 oracles; expected 1"),
         ({"curvature": 0.5}, "curvature is 0.5; expected 1.0 or 0.0"),
         ({"tol": 0.0}, "tol is 0.0; expected a positive number"),
-        ({"max_iterations": 0}, "iterations is 0"),
+        ({"max_iterations": 0}, "max_iterations is 0"),
+        ({"max_iterations": 2.5}, "max_iterations is 2.5; expected a whole number"),
     ],
 )
 def test_arguments_that_do_not_fit(change, text):

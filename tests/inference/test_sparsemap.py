@@ -226,8 +226,9 @@ def test_a_batch_of_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tol": -1.0}, "tol is -1.0; expected a non-negative number"),
+        ({"tol": -1.0}, "tol is -1.0; expected at least 0"),
         ({"tol": float("nan")}, "tol is nan"),
+        ({"max_iterations": float("nan")}, "max_iterations is nan; expected a whole number"),
         ({"method": "newton"}, "method is 'newton'; expected one of active_set"),
     ],
 )

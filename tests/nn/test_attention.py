@@ -147,3 +147,5 @@ def test_options_that_cannot_be():
         MeanFieldAttention(2, 2, 2, iterations=-1)
     with pytest.raises(ValueError, match=r"damping is 1\.0; expected a number from 0 to below 1"):
         MeanFieldAttention(2, 2, 2, damping=1.0)
+    with pytest.raises(ValueError, match="tol is nan; expected at least 0"):
+        MeanFieldAttention(2, 2, 2, tol=torch.nan)

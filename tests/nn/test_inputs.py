@@ -219,6 +219,8 @@ def test_pairs_of_lengths_may_be_lists_and_are_checked():
         (lambda: EncoderDecoder(LSTM(8, 6), 8, 0), "hidden"),
         (lambda: SequenceRegressor(0, 8, decoder()), "symbols"),
         (lambda: RecurrentLanguageModel(0, 8), "words"),
+        (lambda: RecurrentLanguageModel(9, 8, layers=0), "layers"),
+        (lambda: RecurrentLanguageModel(9, 8, window=0), "window"),
         (lambda: CharacterCNN(0, 12), "characters"),
         (lambda: CharacterLSTM(9, 0), "size"),
         (lambda: WordEmbeddings(0, 8), "words"),

@@ -109,7 +109,7 @@ def test_a_saved_model_is_the_same():
 
 @pytest.mark.parametrize(("words", "order"), [(0, 3), (3, 0)])
 def test_sizes_are_positive(words, order):
-    with pytest.raises(ValueError, match="expected at least 1 of both"):
+    with pytest.raises(ValueError, match="is 0; expected at least 1"):
         KneserNey(words, order)
 
 

@@ -117,7 +117,7 @@ def test_what_is_refused_and_what_is_said():
     trees = NonProjectiveTree(crowded(2, 5))
     with pytest.raises(ValueError, match="budget is 0; expected at least 1"):
         sparsemap_within_budget(trees, 0)
-    with pytest.raises(ValueError, match="iterations is 0"):
+    with pytest.raises(ValueError, match="max_iterations is 0"):
         sparsemap_within_budget(trees, 2, max_iterations=0)
     with pytest.raises(ValueError, match=r"batch shape \(\); expected one batch axis"):
         sparsemap_within_budget(NonProjectiveTree(torch.zeros(2, 3)), 2)

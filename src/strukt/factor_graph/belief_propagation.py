@@ -17,7 +17,7 @@ from torch import Tensor
 
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.factor_graph.messages import FactorGroup, factor_groups
-from strukt.inference.settings import require_damping, require_iterations
+from strukt.inference.settings import require_damping, require_iterations, require_tolerance
 from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
@@ -57,11 +57,12 @@ def belief_propagation(
         tol: The residual at or below which an item has converged.
 
     Raises:
-        ValueError: If ``iterations`` is below 1, or the damping is out of range.
+        ValueError: If ``iterations`` is below 1, or the damping or the tolerance is out of range.
         NotImplementedError: If a factor cannot sum over its assignments.
     """
     require_iterations(iterations)
     require_damping(damping)
+    require_tolerance(tol)
     state = _Messages(problem)
     batch = len(problem.scores)
     messages = problem.scores.new_zeros(batch, len(problem.layout.copies), 2)

@@ -20,7 +20,13 @@ import torch
 from torch import Tensor
 
 from strukt.inference.regularizers import REGULARIZERS
-from strukt.inference.settings import require_damping, require_iterations, require_one_of, require_step
+from strukt.inference.settings import (
+    require_damping,
+    require_iterations,
+    require_one_of,
+    require_step,
+    require_tolerance,
+)
 from strukt.kernels.semiring import NEG_INF
 
 BACKWARD_ITERATIONS = 1000
@@ -94,8 +100,8 @@ class Settings:
         require_damping(self.damping)
         if not bool((torch.as_tensor(self.weight) > 0).all()):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
-        if self.tol is not None and not self.tol >= 0:
-            raise ValueError(f"tol is {self.tol}; expected at least 0, or None")
+        if self.tol is not None:
+            require_tolerance(self.tol)
         require_one_of("regularizer", self.regularizer, tuple(REGULARIZERS))
         require_one_of("gradients", self.gradients, ("unrolled", "implicit"))
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import torch
 from torch import Tensor
 
 
-def require_iterations(iterations: int) -> None:
-    """Raise ValueError unless ``iterations`` is at least 1."""
-    if iterations < 1:
-        raise ValueError(f"iterations is {iterations}; expected at least 1")
+def require_iterations(iterations: int, name: str = "iterations", least: int = 1) -> None:
+    """Raise ValueError unless the number of iterations is a whole number and large enough."""
+    if isinstance(iterations, bool) or not isinstance(iterations, Integral):
+        raise ValueError(f"{name} is {iterations!r}; expected a whole number")
+    if iterations < least:
+        raise ValueError(f"{name} is {iterations}; expected at least {least}")
+
+
+def require_tolerance(tol: float) -> None:
+    """Raise ValueError unless the tolerance is at least 0."""
+    if not tol >= 0.0:
+        raise ValueError(f"tol is {tol}; expected at least 0")
 
 
 def require_damping(damping: float | Tensor, name: str = "damping") -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.nn.inputs import lengths_of_symbols
+from strukt.nn.inputs import lengths_of_symbols, require_sizes
 
 DISCOUNTED = 3
 """The number of discounts: one for counts of 1, one for 2, and one for 3 or more."""
@@ -68,8 +68,7 @@ class KneserNey(nn.Module):
 
     def __init__(self, words: int, order: int = 5) -> None:
         super().__init__()
-        if words < 1 or order < 1:
-            raise ValueError(f"words is {words} and order is {order}; expected at least 1 of both")
+        require_sizes(words=words, order=order)
         self.words, self.order = words, order
         self.levels: list[Level] = []
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from strukt.checks.lengths import Lengths
 from strukt.distributions import BinaryCRF
-from strukt.inference.settings import require_damping
+from strukt.inference.settings import require_damping, require_iterations, require_tolerance
 from strukt.nn.attention import AdditiveScores, Attention
 from strukt.nn.joint_perceptron import JointPerceptron
 
@@ -52,7 +52,8 @@ class MeanFieldAttention(Attention):
     algorithm 1, whose k iterations are k sweeps here. The signs follow `BinaryCRF`: J > 0 attracts.
 
     Raises:
-        ValueError: If a size is less than 1, `iterations` is below 0, or `damping` is not at least 0 and below 1.
+        ValueError: If a size is less than 1, `iterations` or `tol` is below 0, or `damping` is not at least 0 and
+            below 1.
 
     Examples:
         >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)
@@ -74,9 +75,10 @@ class MeanFieldAttention(Attention):
         binary: nn.Module | None = None,
     ) -> None:
         super().__init__(queries, keys, size)
-        if iterations < 0:
-            raise ValueError(f"iterations is {iterations}; expected at least 0")
+        require_iterations(iterations, least=0)
         require_damping(damping)
+        if tol is not None:
+            require_tolerance(tol)
         self.iterations, self.damping, self.tol = iterations, damping, tol
         self.unary = AdditiveScores(queries, keys, size) if unary is None else unary
         self.binary = binary

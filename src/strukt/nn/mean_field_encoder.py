@@ -37,7 +37,7 @@ class MeanFieldEncoder(nn.Module):
 
     def __init__(self, inputs: int, labels: int, *, projected: bool = True, **options: Any) -> None:
         super().__init__()
-        require_sizes(inputs=inputs)
+        require_sizes(inputs=inputs, labels=labels)
         self.inputs, self.size = inputs, labels
         if not projected and inputs != labels:
             raise ValueError(

@@ -29,7 +29,7 @@ class NeuralPCFG(nn.Module):
         context: Size of the vector of each sentence that is concatenated with the vectors of symbols; 0 for none.
 
     Raises:
-        ValueError: If a number is less than 1.
+        ValueError: If a number is less than 1, or `context` is below 0.
 
     Source:
         Kim, Dyer and Rush (2019), "Compound probabilistic context-free grammars for grammar induction", section
@@ -57,6 +57,8 @@ class NeuralPCFG(nn.Module):
         super().__init__()
         require_sizes(nonterminals=nonterminals, preterminals=preterminals, words=words, size=size)
         require_sizes(rank=1 if rank is None else rank)
+        if context < 0:
+            raise ValueError(f"context is {context}; expected at least 0")
         symbols = nonterminals + preterminals
         self.rank, self.symbols, self.words, self.context = rank, symbols, words, context
         self.start = nn.Parameter(torch.empty(1, size))

@@ -11,7 +11,11 @@ from typing_extensions import override
 from strukt.nn.attention import Attention
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoders import run_recurrent
+from strukt.nn.inputs import require_sizes
 from strukt.nn.left_to_right import LeftToRightModel
+
+CELLS = {"lstm": nn.LSTM, "rnn": nn.RNN}
+"""The recurrent networks by the names of their cells."""
 
 
 class RecurrentState(NamedTuple):
@@ -52,7 +56,8 @@ class RecurrentLanguageModel(LeftToRightModel):
         input_feeding: Whether a decoder reads the context; words are then read one by one.
 
     Raises:
-        ValueError: If a size is less than 1, or input feeding is requested without attention.
+        ValueError: If a size, the number of layers or the window is less than 1, the cell is neither ``lstm`` nor
+            ``rnn``, or input feeding is requested without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
@@ -73,10 +78,13 @@ class RecurrentLanguageModel(LeftToRightModel):
         input_feeding: bool = False,
     ) -> None:
         super().__init__(words, size)
+        require_sizes(layers=layers, window=window)
+        if cell not in CELLS:
+            raise ValueError(f"cell is {cell!r}; expected one of {', '.join(CELLS)}")
         if input_feeding and attention is None:
             raise ValueError("input_feeding is True without attention; there is no context to feed in")
         self.dropout = SharedDropout(dropout)
-        kind = {"lstm": nn.LSTM, "rnn": nn.RNN}[cell]
+        kind = CELLS[cell]
         self.layers = nn.ModuleList(kind(size, size, batch_first=True) for _ in range(layers))
         self.cells = size if cell == "lstm" else 0
         self.attention, self.window = attention, window

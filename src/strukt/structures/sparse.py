@@ -13,6 +13,7 @@ from torch import Tensor
 
 from strukt.checks import guards
 from strukt.inference.conditional_gradient import METHODS, conditional_gradient
+from strukt.inference.settings import require_iterations, require_tolerance
 from strukt.inference.sparsemap import (
     MAX_ITERATIONS,
     SparseMAP,
@@ -43,10 +44,9 @@ def sparsemap(
     start: SparseMAP | None,
 ) -> SparseMAP:
     """Return the SparseMAP of a distribution; see `StructuredDistribution.sparsemap` for the arguments."""
-    if max_iterations is not None and max_iterations < 1:
-        raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
-    if not tol >= 0.0:
-        raise ValueError(f"tol is {tol}; expected a non-negative number")
+    if max_iterations is not None:
+        require_iterations(max_iterations, "max_iterations")
+    require_tolerance(tol)
     if method not in (ACTIVE_SET, *METHODS):
         raise ValueError(f"method is {method!r}; expected one of {', '.join((ACTIVE_SET, *METHODS))}")
     shape = distribution.scores[0].shape

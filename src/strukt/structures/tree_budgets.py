@@ -86,7 +86,7 @@ def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100
     require_unlabelled(trees)
     if budget < 1:
         raise ValueError(f"budget is {budget}; expected at least 1")
-    require_iterations(max_iterations)
+    require_iterations(max_iterations, "max_iterations")
     arcs = trees.scores[0]
     exact = trees._with_scores(arcs.double())
     prices, status, iterations = _prices(trees._with_scores(exact.scores[0].detach()), budget, max_iterations)

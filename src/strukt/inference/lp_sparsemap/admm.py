@@ -126,7 +126,7 @@ def _check(
     layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], curvature: float,
     max_iterations: int, tol: float,
 ) -> None:  # fmt: skip
-    require_iterations(max_iterations)
+    require_iterations(max_iterations, "max_iterations")
     require_oracles(layout, oracles)
     if curvature not in (0.0, 1.0):
         raise ValueError(f"curvature is {curvature}; expected 1.0 or 0.0")
