@@ -13,13 +13,14 @@ from strukt.mappings.sparsemax_entmax import sparsemax
 
 
 class Regularizer(NamedTuple):
-    """A regulariser of the probabilities of independent blocks, by two functions.
+    """A regulariser of the probabilities of binary variables: an entropy, and the probabilities that it leads to.
 
     Attributes:
-        best: Function of the scores of variables, ``(..., size)``, and whether exactly one variable of a block is
-            1, to their probabilities of the same shape; variables of other blocks are independent.
-        entropy: Function of probabilities to their terms of the entropy, of the same shape. A free variable has a
-            term for each of its two values.
+        best: ``best(scores, grouped)`` returns the probabilities that maximise expected score plus entropy, in the
+            shape of the scores ``(..., size)``. If ``grouped``, exactly one of the ``size`` variables is 1;
+            otherwise they are independent.
+        entropy: ``entropy(p)`` returns terms in the shape of the probabilities, whose sum is the entropy. For an
+            independent variable, pass both its probability and that of 0.
     """
 
     best: Callable[[Tensor, bool], Tensor]

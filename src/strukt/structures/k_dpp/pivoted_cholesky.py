@@ -23,8 +23,9 @@ def combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> 
     Args:
         level: ``(batch, n)``, the log-odds of taking each item: -inf if forbidden, inf if required.
         kernel: ``(batch, n, n)``, symmetric and positive semidefinite.
-        k: ``(batch,)``, a lower bound on the number of independent items.
-        tolerance: A variance counts as 0 if it is at most this, relative to the diagonal.
+        k: ``(batch,)``; at least k items count as independent.
+        tolerance: A remaining variance counts as 0 if it is at most this, relative to the diagonal; the bound is
+            smaller where fewer than k items would count as independent.
 
     Items are combinations of heavier items: ``|x_ic| exp((level_i - level_c) / 2)`` is of order 1 for a unit
     diagonal. Time O(n^3); if all items are independent, only eigenvalues are computed.

@@ -24,7 +24,7 @@ def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart as an array of float64; it tells which kernels filled the chart."""
+    """Return the shape of the chart, in float64; a scan's chart has another shape than that of other kernels."""
     return _launches(unary).chart_shape(unary, transition, lengths)  # type: ignore[no-any-return]
 
 
