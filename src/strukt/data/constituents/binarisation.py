@@ -56,7 +56,8 @@ def restore(words: Sequence[str], tags: Sequence[str], spans: Iterable[tuple[int
         spans: Start, end and label of the spans in pre-order.
 
     Raises:
-        ValueError: If `Tree.build` raises it.
+        ValueError: If the numbers of words and tags differ or are 0; if a span is outside the sentence, crosses
+            another or is out of order; or if a label cannot be written in a tree.
 
     Complexity: O(n + total length of the chains).
 

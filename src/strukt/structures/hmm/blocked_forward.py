@@ -85,7 +85,10 @@ class DenseCorners(Corners):
 
 
 class LowRankCorners(Corners):
-    """The factors of a low-rank transition matrix, ``(b, k, r)`` each: ``first`` before a step, ``last`` after."""
+    """The factors of a low-rank transition matrix, ``(b, k, r)`` each.
+
+    ``first`` has the rows of the states before a step, ``last`` those of the states after it.
+    """
 
     def __init__(self, first: Tensor, last: Tensor) -> None:
         self.first, self.last = first, last

@@ -1,4 +1,4 @@
-"""Subsets of bounded size on GPUs, as a table; best subsets are found by sorting, in PyTorch."""
+"""Subsets of bounded size on GPUs, as a table; the best subset alone is found by sorting, in PyTorch."""
 
 from __future__ import annotations
 

@@ -162,7 +162,8 @@ def backward(
 def _change(way, power, growth, total, top, mean):
     """Return the derivatives of marginals: way / total * (growth - mean).
 
-    ``way`` and ``power`` are extended numbers, as are ``total`` and ``top``; ``mean`` is the growth of the total.
+    ``way`` with the exponent ``power`` is an extended number, as is ``total`` with ``top``; ``mean`` is the growth
+    of the total.
     """
     share = ratio(way, power, total, top)
     return tl.where(share > 0.0, share * (growth - mean).to(share.dtype), 0.0)

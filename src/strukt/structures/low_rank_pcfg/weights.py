@@ -57,7 +57,7 @@ class Weights(NamedTuple):
 
     @property
     def factors(self) -> Tensor:
-        """A bound ``(g,)`` on the growth of errors from a span's sums over split points to its values as a child."""
+        """A bound ``(g,)`` on the growth of errors from the sums over a span's splits to its values as a child."""
         return torch.bmm(self.head.sum(2).unsqueeze(1), self.children).squeeze(1).amax(1).double()
 
     @property

@@ -26,6 +26,7 @@ def blocks_of(config: Config, words: Vocabulary, texts: Iterable[Sequence[int]])
     Raises:
         SettingError: If there are fewer words than blocks, or if the number of clusters in the file, or of those
             with a word of the vocabulary, differs from the number of blocks.
+        DataError: If the file cannot be read or is malformed.
     """
     if not config.clusters:
         try:

@@ -33,7 +33,7 @@ class Config(FittingConfig):
         nonterminals: Number of nonterminals, symbols of a grammar for spans of two or more words.
         preterminals: Number of preterminals, symbols of a grammar for words.
         latent: Size of the Gaussian vector of each sentence in a compound grammar, for which perplexity is an
-            upper bound; 0 for a grammar with the same rules for all sentences.
+            estimated upper bound; 0 for a grammar with the same rules for all sentences.
         rank: Rank of transitions or rules, of the interactions of mean-field attention, or of the scores of a
             Probabilistic Transformer; hidden size of the perceptrons of mean-field attention.
         features: Feature map of low-rank transitions. linear: exponential of a linear function; exponential:

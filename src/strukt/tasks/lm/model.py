@@ -110,7 +110,7 @@ class LanguageModel(Model):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean negative log-probability of a word; for compound grammars, an upper bound."""
+        """Return the mean negative log-probability of a word; for compound grammars, an estimated upper bound."""
         device = self.device.type
         # Probabilities of hidden states and rules need 32 bits; only networks may use fewer.
         fewer = torch.is_autocast_enabled(device) and isinstance(self.source, LeftToRightModel)

@@ -1,4 +1,4 @@
-"""Chains of tags and hidden Markov models as subjects of the conformance suite."""
+"""Linear chains, with and without checkpoints, as subjects of the conformance suite."""
 
 from __future__ import annotations
 

@@ -42,7 +42,10 @@ class GrammaticalText(Text):
 
     @override
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """Return the log-probability of sentences, a lower bound for compound grammars; the state is unused."""
+        """Return the log-probability of sentences; the state is unused.
+
+        For compound grammars, it is an estimate of a lower bound, from one latent vector of each sentence.
+        """
         trees, divergence = self._read(x, lengths)
         return trees.log_partition - divergence, state
 
