@@ -43,5 +43,5 @@ def test_a_table_is_written_anew():
     new = script.updated(old)
     assert new.startswith("before\n<!-- recorded grammar -->\nChiu and Rush")
     assert new.endswith("<!-- end -->\nafter\n")
-    assert "| `tags` | grammar of tags | 41 | 1 | 2.0 | 2 |" in new
+    assert "\n| `tags` | grammar of tags | " in new
     assert script.updated(new) == new
