@@ -10,7 +10,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.automata import Automaton
-from strukt.checks import arguments
+from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
@@ -69,11 +69,16 @@ class Guide(abc.ABC, Generic[State]):
             lengths: ``(b,)``, the lengths of the prompts; all m if None.
 
         Raises:
+            ValueError: If a shape or type is wrong, or a word or a length is out of range.
             InfeasibleError: If no text that follows some prompt meets the constraint.
         """
         if prompt is None:
             prompt = torch.zeros(1, 0, dtype=torch.long, device=self.device)
-        state = self._behind(self._rows("prompt", prompt), lengths)
+        prompt = self._rows("prompt", prompt)
+        sizes = arguments.lengths(lengths, prompt.shape[:1], prompt.shape[1], self.device)
+        padding = torch.arange(prompt.shape[1], device=self.device) >= sizes.unsqueeze(1)
+        self._require_words("prompt", prompt, padding)
+        state = self._behind(prompt, sizes)
         impossible = (self.log_prob(state) == NEG_INF).nonzero().flatten().tolist()
         if impossible:
             raise InfeasibleError(
@@ -83,10 +88,11 @@ class Guide(abc.ABC, Generic[State]):
         return state
 
     def advance(self, state: State, words: Tensor) -> State:
-        """Return the state after more words ``(b, m)``.
+        """Return the state after more words ``(b, m)``; any numbers after the end of a text are ignored.
 
         Raises:
-            ValueError: If there are more words than the length of the text allows.
+            ValueError: If a shape or type is wrong, a word is out of range, or there are more words than the
+                length of the text allows.
         """
         words = self._rows("words", words)
         if words.shape[1] > state.left:
@@ -94,7 +100,11 @@ class Guide(abc.ABC, Generic[State]):
                 f"words has {words.shape[1]} words for each text, but only {state.left} more fit; expected at "
                 f"most length = {self.length} in all"
             )
-        return self._after(state, words)
+        ended = self._settled(state).unsqueeze(1)
+        if self.end is not None:
+            ended = ended | ((words == self.end).cumsum(1) > 0)
+        self._require_words("words", words, ended)
+        return self._after(state, words.clamp(0, self.words - 1))
 
     def predict(self, state: State) -> Tensor:
         """Return the log-probability of each next word given the words so far and the constraint: ``(b, v)``.
@@ -131,6 +141,7 @@ class Guide(abc.ABC, Generic[State]):
             prompt: ``(m,)``, the prompt of all texts; none if None.
 
         Raises:
+            ValueError: As for `start`.
             InfeasibleError: If no text that follows the prompt meets the constraint.
         """
         words = torch.full((count, self.length), -1, device=self.device)
@@ -146,8 +157,8 @@ class Guide(abc.ABC, Generic[State]):
         return words
 
     @abc.abstractmethod
-    def _behind(self, prompt: Tensor, lengths: Lengths | None) -> State:
-        """Return the state after prompts ``(b, m)``."""
+    def _behind(self, prompt: Tensor, lengths: Tensor) -> State:
+        """Return the state after prompts ``(b, m)`` of lengths ``(b,)``."""
 
     @abc.abstractmethod
     def _after(self, state: State, words: Tensor) -> State:
@@ -168,6 +179,11 @@ class Guide(abc.ABC, Generic[State]):
         if not state.left:
             raise ValueError(f"the texts are complete; the guide is for texts of length {self.length}")
         return self._joint(state)
+
+    def _require_words(self, name: str, words: Tensor, ignored: Tensor) -> None:
+        """Raise ValueError unless all words that are not ignored are words of the model."""
+        valid = (words >= 0) & (words < self.words) | ignored
+        guards.require_values(words, valid, name, f"words from 0 to {self.words - 1}")
 
     def _rows(self, name: str, words: Any) -> Tensor:
         arguments.integers(name, words, "(b, m)", self.device)

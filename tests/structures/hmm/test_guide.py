@@ -181,6 +181,19 @@ def test_errors_say_what_was_expected():
         guide.advance(guide.start(), torch.tensor([1]))
 
 
+def test_unknown_words_are_refused_but_ignored_after_the_end():
+    guide = HMMGuide(model("dense"), CONSTRAINTS["phrases"], 3, END)
+    for word in (-1, V):
+        with pytest.raises(ValueError, match=f"words holds {word} at batch item 0, position 1; expected words"):
+            guide.advance(guide.start(), torch.tensor([[0, word]]))
+        with pytest.raises(ValueError, match=f"prompt holds {word} at batch item 0, position 0; expected"):
+            guide.start(torch.tensor([[word]]))
+        assert guide.start(torch.tensor([[0, word]]), [1]).left == 3
+        ended = guide.advance(guide.start(), torch.tensor([[0, END, word]]))
+        expected = guide.advance(guide.start(), torch.tensor([[0, END, 0]]))
+        torch.testing.assert_close(guide.log_prob(ended), guide.log_prob(expected))
+
+
 def test_impossible_prompts_are_named():
     emission = torch.tensor([[0.0, 0.0, -math.inf], [0.0, -math.inf, -math.inf]])
     once = HMM(torch.tensor([0.0, 0.0]), torch.tensor([[-math.inf, 0.0], [-math.inf, 0.0]]), emission)

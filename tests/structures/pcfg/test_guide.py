@@ -131,6 +131,17 @@ def test_a_constraint_of_nothing_changes_nothing():
     assert torch.allclose(ratios, torch.zeros(1, V), atol=1e-6)
 
 
+def test_unknown_words_are_refused_but_ignored_after_the_end():
+    guide = PCFGGuide(*grammar(), anything(V), N, END)
+    for word in (-2, V):
+        with pytest.raises(ValueError, match=f"words holds {word} at batch item 0, position 0; expected words"):
+            guide.advance(guide.start(), torch.tensor([[word]]))
+        with pytest.raises(ValueError, match=f"prompt holds {word} at batch item 0, position 0; expected"):
+            guide.start(torch.tensor([[word]]))
+        ended = guide.advance(guide.start(torch.tensor([[0, word]]), [1]), torch.tensor([[0, END, word]]))
+        assert guide.log_prob(ended).tolist() == [0.0]
+
+
 def test_errors_say_what_was_expected():
     root, rules, emission = grammar()
     with pytest.raises(

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from strukt.automata import Automaton
-from strukt.checks.lengths import Lengths
 from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.guide import Guide
@@ -112,7 +111,7 @@ class HMMGuide(Guide[GuideState]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.hmm!r}, length: {self.length}, end: {self.end})"
 
-    def _behind(self, prompt: Tensor, lengths: Lengths | None) -> GuideState:
+    def _behind(self, prompt: Tensor, lengths: Tensor) -> GuideState:
         with torch.no_grad():
             _, ahead = self.hmm.stream(prompt, None, lengths)
         states = torch.zeros(len(prompt), dtype=torch.long, device=self.device)

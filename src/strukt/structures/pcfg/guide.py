@@ -9,7 +9,6 @@ from torch import Tensor
 
 from strukt.automata import Automaton, anything
 from strukt.checks import arguments
-from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.guide import Guide
 from strukt.structures.pcfg.continuations import Reading, Rules, next_words, reading
@@ -128,8 +127,8 @@ class PCFGGuide(Guide[SentenceState]):
         joint, alone = (part.logsumexp(1) for part in self._joint(state))
         return torch.where(joint > NEG_INF, joint - torch.where(alone > NEG_INF, alone, 0.0), NEG_INF)
 
-    def _behind(self, prompt: Tensor, lengths: Lengths | None) -> SentenceState:
-        sizes = arguments.lengths(lengths, prompt.shape[:1], prompt.shape[1], prompt.device).tolist()
+    def _behind(self, prompt: Tensor, lengths: Tensor) -> SentenceState:
+        sizes = lengths.tolist()
         rows = tuple(tuple(row[:size]) for row, size in zip(prompt.tolist(), sizes, strict=True))
         return SentenceState(rows, tuple(sizes), self.length)
 
