@@ -38,7 +38,7 @@ def test_every_event_that_is_refused_is_explained(subject):
         ([0, 5, 1, 1, 2], "words 2 and 5 form a cycle"),
         (
             [2, 0, 2, 0, 4],
-            "words 2 and 4 are roots, with head 0; expected one, single_root=False allows several",
+            "words 2 and 4 are roots, with head 0; expected one; single_root=False allows several",
         ),
         ([2, 1, 2, 3, 4], "no word is the root; expected one with head 0"),
         ([2, 0, 3, 2, 4], "word 3 is its own head; expected another word, or 0 for the root"),

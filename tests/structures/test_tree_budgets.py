@@ -121,6 +121,6 @@ def test_what_is_refused_and_what_is_said():
         sparsemap_within_budget(trees, 2, max_iterations=0)
     with pytest.raises(ValueError, match=r"batch shape \(\); expected one batch axis"):
         sparsemap_within_budget(NonProjectiveTree(torch.zeros(2, 3)), 2)
-    with pytest.warns(UserWarning, match="2 of 2 trees exceed the budget after 1 iterations"):
+    with pytest.warns(UserWarning, match="2 of 2 trees do not meet the budget after 1 iterations"):
         found = sparsemap_within_budget(trees, 1, max_iterations=1)
     assert found.status.tolist() == [False, False]

@@ -25,7 +25,9 @@ def perturbed(scores: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def at_temperature(scores: Iterable[Tensor], temperature: float) -> tuple[Tensor, ...]:
-    """Return the scores of a structure divided by a temperature; as it goes to 0, marginals become the mode.
+    """Return the scores of a structure divided by a temperature.
+
+    As it goes to 0, the marginals become the parts of the mode.
 
     Raises:
         ValueError: If the temperature is not positive and finite.

@@ -79,7 +79,7 @@ def sample_without_replacement(
             ``(batch, *parts)`` each: the same parts, if no structure contains all parts of another.
         device: The device of the masks.
 
-    Complexity: k log-partitions for each distinguishing part.
+    Complexity: One log-partition for each distinguishing part of each of the k structures.
     """
     nothing = torch.zeros(parts_shape, dtype=torch.bool, device=device)
     everything = _Cells(nothing, nothing, nothing, nothing.long() - 1)

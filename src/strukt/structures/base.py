@@ -89,7 +89,17 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     @abc.abstractmethod
     def to_parts(self, event: Tensor) -> Tensor:
-        """Return events as 0/1 vectors of parts, in the shape and type of the main scores."""
+        """Return events as 0/1 vectors of parts, in the type of the main scores.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            ``sample_shape +`` the shape of the main scores.
+
+        Raises:
+            ValueError: If the events have a wrong shape or type, or (with ``validate_args``) an invalid value.
+        """
 
     @abc.abstractmethod
     def _from_parts(self, parts: Tensor) -> Tensor:
@@ -178,6 +188,9 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
+
+        Args:
+            expand: Whether to repeat the events for all items; if False, the batch axes have size 1.
 
         Raises:
             NotImplementedError: If lengths or constants differ within the batch, so that supports differ, too.

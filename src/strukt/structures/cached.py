@@ -16,8 +16,8 @@ Result = TypeVar("Result", Tensor, tuple[Tensor, ...])
 def cached(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
     """Decorate a method without arguments so that its result is cached.
 
-    It is recomputed if it requires a gradient, under ``torch.func`` and ``torch.compile``, in inference mode, and
-    after the scores or the result were changed in place.
+    It is recomputed if it requires a gradient, under ``torch.func`` and ``torch.compile``, if the scores or the
+    result are tensors of inference mode, and after the scores or the result were changed in place.
     """
     name = method.__name__
 

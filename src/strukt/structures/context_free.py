@@ -58,7 +58,7 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
     def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return a mask of a tree's spans of several words, and the labels of each span and its two children."""
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
-        # The left child of a span is the widest of the narrower spans that begin with it.
+        # The left child of a span is the widest of the narrower spans with the same start.
         ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
         split = torch.nn.functional.pad(ends[..., :-1], (1, 0))
         left, right = labels.gather(-1, split), labels.gather(-2, split)

@@ -38,6 +38,9 @@ class StructuredDistribution(ExactInference):
         """The structure with the highest expected number of parts in common with a random one (MBR).
 
         MBR is minimum Bayes risk decoding. The shape is ``batch + event_shape``.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
         """
         main, *others = self.scores
         expected = torch.where(main == NEG_INF, main, self.marginals)
@@ -116,6 +119,7 @@ class StructuredDistribution(ExactInference):
             ``sample_shape +`` the shape of the main scores.
 
         Raises:
+            InfeasibleError: With ``straight_through``, if every structure of some item is forbidden.
             ValueError: If the temperature is not positive and finite.
         """
         perturbed = self._perturbed(sample_shape)
@@ -163,7 +167,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the surrogate is unknown, or the step is not positive and finite.
+            ValueError: If the surrogate is unknown, or the step that it uses is not positive and finite.
         """
         return mode_parts.mode_parts(self, gradient, step)
 
@@ -189,8 +193,8 @@ class StructuredDistribution(ExactInference):
             max_iterations: The most calls of the mode oracle for one item; the result is then the best for the
                 structures seen so far, which suffices for training. None for 1,000, which few items need.
             tol: The error in the marginals at which to stop, computed in double precision.
-            method: ``"active_set"``, or a closed form if there is one; for comparison, ``"conditional_gradient"``,
-                ``"away_step"`` or ``"pairwise"``.
+            method: ``"active_set"``, which gives way to a closed form if there is one; for comparison,
+                ``"conditional_gradient"``, ``"away_step"`` or ``"pairwise"``.
             start: An earlier result as a warm start, if scores have changed little; ignored by closed forms.
 
         Raises:

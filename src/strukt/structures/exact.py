@@ -35,8 +35,8 @@ class ExactInference(ScoredStructures):
             ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
-                why.
+            ValueError: If the events have a wrong shape or type, or (with ``validate_args``) one is not a
+                structure; the message says which and why.
         """
         return self._score(self._checked(event))
 
@@ -67,8 +67,9 @@ class ExactInference(ScoredStructures):
         gradient is 0.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``); the message says which and
-                why. Events with a forbidden part are structures: `explain` names the part.
+            ValueError: If the events have a wrong shape or type, or (with ``validate_args``) one is not a
+                structure; the message says which and why. Events with a forbidden part are structures: `explain`
+                names the part.
         """
         event = self._checked(value)
         log_prob = self._log_prob(event)
@@ -93,8 +94,8 @@ class ExactInference(ScoredStructures):
             event: ``sample_shape + batch + event_shape``.
 
         Returns:
-            A sentence about the first such event, which names its item and the score that is -inf; None if all
-            events are possible.
+            A sentence about the first event that is not a structure, or else about the first with a forbidden
+            part. It names the item, and the fault or the score that is -inf. None if all events are possible.
 
         Raises:
             ValueError: If the event has a wrong shape or type.

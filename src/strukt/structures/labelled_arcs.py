@@ -26,9 +26,10 @@ class LabelledOracles:
     Args:
         trees: Oracles of trees without labels, with the option ``single_root``.
 
-    Every method has the arguments ``arcs (batch, n, n + 1, c)``, ``lengths (batch,)`` and ``single_root``, and
-    takes O(n^2 c) more time than for trees without labels. Events are heads and labels, ``(batch, n, 2)``. All
-    computations are in float64.
+    The arguments of an oracle begin with ``arcs (batch, n, n + 1, c)``, ``lengths (batch,)`` and ``single_root``;
+    `cross_entropy` has a tuple with one such tensor for each distribution in place of ``arcs``. Oracles take
+    O(n^2 c) more time than for trees without labels, `kbest` more than that. Events are heads and labels,
+    ``(batch, n, 2)``. All computations are in float64, except on Apple's GPUs, which lack it.
     """
 
     event_dim = 1
@@ -92,7 +93,7 @@ class LabelledOracles:
         return _event(heads, _at_heads(labels.unsqueeze(-1), heads).squeeze(-1)), total.to(arcs.dtype)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, n, 2)`` and scores; O(n k^2 log k) more than without labels."""
+        """Return the k best events ``(batch, k, n, 2)`` and scores; labels take O(n k^2 log k) more time."""
         each = tree_arcs(arcs, lengths)
         scores, labels = each.topk(min(k, each.shape[-1]), -1)
         heads, best = self._trees.kbest(scores[..., 0], lengths, single_root, k)
@@ -134,7 +135,7 @@ class LabelledOracles:
 
 
 def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return the scores in float64, with -inf for padding and for words as their own heads.
+    """Return the scores in float64 (see `precise`), with -inf for padding and for words as their own heads.
 
     Args:
         arcs: ``batch + (n, n + 1, c)``.

@@ -65,7 +65,7 @@ def without_kernel(structure: Any) -> Tensor:
 def by_requiring(structure: Any) -> Tensor:
     """Return the best score of a structure that uses each main part, by requiring it; differentiable.
 
-    Calls the mode once for each part, several parts at a time.
+    Computes one mode for each part; a call computes those of `AT_ONCE` parts.
     """
     main = structure.scores[0]
     axes = main.dim() - len(structure.batch_shape)

@@ -64,7 +64,9 @@ _FACTOR_GRAPHS = {
     "fit": "lp_sparsemap(scores)",
     "log_partition": "enumerate(scores).log_partition, or an estimate: belief_propagation(scores)",
     "map": "lp_map(scores, exact=True).marginals",
-    "marginals": "lp_sparsemap(scores).marginals, belief_propagation(scores).marginals or mean_field(scores)",
+    "marginals": (
+        "lp_sparsemap(scores).marginals, belief_propagation(scores).marginals or mean_field(scores).marginals"
+    ),
     "mode": "lp_map(scores, exact=True).marginals",
     "solve": "lp_sparsemap(scores)",
     "solve_map": "lp_map(scores)",

@@ -48,7 +48,8 @@ class BudgetedTrees:
     Attributes:
         marginals: ``(batch, n, n + 1)``, the marginal of each arc; differentiable.
         prices: ``(batch, n + 1)``, the price of a dependent for each head; 0 for heads below the budget.
-        status: ``(batch,)``, True for items whose budget is met, up to `EXCESS`.
+        status: ``(batch,)``, True for items in which no head exceeds the budget, and heads with a price use all of
+            it, up to `EXCESS`.
         iterations: The number of iterations, each with one vector of prices.
     """
 
@@ -68,9 +69,10 @@ def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100
 
     Raises:
         ValueError: If there are other batch axes or labels, or ``budget`` or ``max_iterations`` is below 1.
+        InfeasibleError: If every tree of some item is forbidden.
 
     Warns:
-        UserWarning: If the budget of some item is not met.
+        UserWarning: If the ``status`` of some item is False.
 
     Complexity: About 10 SparseMAPs for an item of n words, and O(k^3 + k n^2 + n^3) for each with k trees.
 
@@ -96,8 +98,8 @@ def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100
         marginals = marginals + _moved(result, trees.lengths, prices > 0)
     if not bool(status.all()):
         warnings.warn(
-            f"{int((~status).sum())} of {len(status)} trees exceed the budget after {iterations} iterations; give "
-            "a larger max_iterations",
+            f"{int((~status).sum())} of {len(status)} trees do not meet the budget after {iterations} iterations; "
+            "give a larger max_iterations",
             stacklevel=2,
         )
     return BudgetedTrees(marginals.to(arcs.dtype), prices.to(arcs.dtype), status, iterations)
@@ -135,7 +137,7 @@ class _Dual(NamedTuple):
 
 @torch.no_grad()
 def _prices(trees: Trees, budget: int, most: int) -> tuple[Tensor, Tensor, int]:
-    """Return the prices that meet the budget, a mask of items that meet it, and the number of prices tried."""
+    """Return the prices that meet the budget, a mask of items that meet it, and the number of iterations."""
     arcs = trees.scores[0]
     batch, _, heads = arcs.shape
     dual = _dual(trees, arcs.new_zeros(batch, heads), budget)

@@ -39,7 +39,8 @@ class Layout:
         pair: int64 ``(F,)``, the column of the score of each PAIR factor in ``pair_scores``; -1 for other kinds.
 
     Raises:
-        ValueError: If the arrays do not fit together, a factor repeats a variable, or no point lies in a band.
+        ValueError: If the arrays do not fit together, a kind, cost or bound is invalid, a factor repeats a
+            variable, or no point lies in a band.
 
     Examples:
         >>> one = Layout(2, np.array([0, 1]), np.zeros(2, bool), np.array([0, 2]), np.array([BAND]),

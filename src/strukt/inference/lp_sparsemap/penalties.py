@@ -18,7 +18,8 @@ from strukt.kernels.lp_sparsemap.state import Graph
 Mask = npt.NDArray[np.bool_]
 
 FAR = 1e3
-"""A score s is a penalty if |s| > FAR * (1 + |t|), where t is the score of the next smaller absolute value.
+"""A score s is a penalty if |s| > FAR * (1 + |t|), where t is the score of the next smaller absolute value, 0 for
+the smallest. All scores of larger absolute value are then penalties, too.
 
 Without clipping, solvers did not converge with a score of -1e5 beside scores of 1.
 """

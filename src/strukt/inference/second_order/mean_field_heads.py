@@ -72,7 +72,7 @@ def mean_field(
     likely with ``together=1``.
 
     Raises:
-        ValueError: If shapes or values do not fit, or ``iterations`` is below 1.
+        ValueError: If shapes or values do not fit, or ``iterations`` or ``together`` is below 1.
 
     Examples:
         >>> from strukt import NonProjectiveTree

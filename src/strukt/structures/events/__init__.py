@@ -1,7 +1,8 @@
 """Validity of events, and the places of the scores that they use (`strukt.kernels.places`).
 
-A place is the flat index of a score among those of an item. All tensors here have one leading axis, over events;
-lengths are ``(rows,)``. Events are LongTensors; padding is ignored.
+A place is the flat index of a score among those of an item. All arguments have one leading axis, over events;
+lengths are ``(rows,)``. Only `cells_within`, `durations`, `shifted` and `within` take any leading axes. Events are
+LongTensors; padding is ignored.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def segment_places(
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
     """Return a mask ``(rows,)`` of the rows of heads ``(rows, n)``, 0 for the root, that are trees.
 
-    Time O(n) for a row, or O(n^2) if trees must be projective.
+    On CPUs, time O(n) for a row, or O(n^2) if trees must be projective.
 
     Examples:
         >>> import torch
@@ -145,6 +146,8 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
     """Return a mask ``(rows,)`` of rows ``(rows, n)`` of 1 and 0 with a permitted number of ones.
+
+    This is from ``smallest (rows,)`` to ``largest (rows,)``.
 
     Examples:
         >>> import torch

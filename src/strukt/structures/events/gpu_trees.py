@@ -48,8 +48,8 @@ def read_spans(
     """Write places, labels and validity of trees.
 
     Arrays: ``labels (rows, size, size)`` and ``lengths (rows,)``; ``places`` and ``span_labels (rows, capacity)``
-    get the spans of each tree and their labels, ``right (rows,)`` whether it is valid. B is a power of two above
-    ``size``.
+    get the spans of each tree and their labels, ``right (rows,)`` whether it is valid. B is a power of two of
+    at least ``size``.
 
     The left child of a span is the widest narrower span with the same start, the one before it in the list.
     """

@@ -213,7 +213,7 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
-    """Return the values shifted by ``rows`` and ``columns``; 0 outside the grid."""
+    """Return, at each cell (i, j), the value of cell (i + rows, j + columns); 0 if that is outside the grid."""
     if not cells.shape[-1] or not cells.shape[-2]:
         return cells
     return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))

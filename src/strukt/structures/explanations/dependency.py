@@ -30,7 +30,7 @@ def tree(event: Sequence[int], length: int, single_root: bool, projective: bool)
     if not roots:
         return "no word is the root; expected one with head 0"
     if single_root and len(roots) > 1:
-        return f"words {listed(roots)} are roots, with head 0; expected one, single_root=False allows several"
+        return f"words {listed(roots)} are roots, with head 0; expected one; single_root=False allows several"
     cycle = _cycle(heads)
     if cycle:
         return f"words {listed(cycle)} form a cycle"

@@ -12,7 +12,7 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.base import ScoredStructures
 
 MOST_SHOWN = 12
-"""The largest number of entries of an event that a message shows."""
+"""The largest number of entries of an event that a message shows beside the reason; without one it shows all."""
 
 
 def require_structures(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> None:
@@ -34,7 +34,10 @@ def require_structures(distribution: ScoredStructures, events: Tensor, valid: Te
 
 
 def explain(distribution: ScoredStructures, events: Tensor) -> str | None:
-    """Explain why the first event of probability 0 is impossible; return None if there is none."""
+    """Explain the first event that is not a structure, or else the first with a forbidden part.
+
+    Return None if there is no such event.
+    """
     valid = distribution.is_structure(events)
     if not bool(valid.all()):
         return _no_structure(distribution, events, valid)

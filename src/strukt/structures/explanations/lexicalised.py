@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 
 def headless(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """Describe the first span of a binary tree whose head is not the head of either child; words count from 0.
+    """Describe the first span of a binary tree whose head is not that of either child, or outside the span.
+
+    Words count from 0. Return None if there is no such span.
 
     Examples:
         >>> headless([[-1, 0, 2], [-1, -1, 1], [-1, -1, -1]], 2)

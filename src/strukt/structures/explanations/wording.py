@@ -23,7 +23,7 @@ def listed(values: Sequence[int]) -> str:
 
 
 def unknown(place: str, value: int, length: int, expected: str) -> str:
-    """Return a clause about a negative number within the length, which other libraries use for unknown entries."""
+    """Return a clause about a negative number within the length; other libraries mark unknown entries so."""
     return (
         f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
         "lengths; for unknown entries use partial_log_prob(event, known)"

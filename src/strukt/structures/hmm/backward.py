@@ -2,10 +2,12 @@
 
 The transition matrix is ``first @ last``. alpha_t is the distribution of the state given the words up to t,
 gamma_t = alpha_t first the message to the next word, o_t the probability of word t in each state, c_t the scale by
-which the states at t were divided, and beta_t the gradient with respect to alpha_t for constant scales. Then
+which the states at t were divided, and beta_t the gradient with respect to alpha_t for constant scales. The vectors
+alpha and gamma are rows; o, beta, q and eta are columns; o beta and alpha beta are products of entries. Then
 
     q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
-    d last = sum of gamma_t-1' q_t,   d first = sum of alpha_t-1' eta_t,   d emission[x_t] = sum of alpha_t beta_t.
+    d last = sum of gamma_t-1' q_t',   d first = sum of alpha_t-1' eta_t',
+    d emission[x_t] = sum of alpha_t beta_t.
 
 States that were not stored are recomputed from their incoming messages, by one product for many positions at once.
 """
@@ -36,7 +38,7 @@ class Backward(NamedTuple):
         emission: The emissions of the words.
         steps: The transition matrix.
         back: The transposed transition matrix, without the band.
-        emission_gradient: ``(v, z)``.
+        emission_gradient: ``(v, z)``; empty if not requested.
         steps_gradient: The gradients with respect to the matrices of ``steps``, in the same fields; None if not
             requested.
     """

@@ -125,7 +125,8 @@ def forward(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Return the evidence ``(batch,)``, the distribution of the last state ``(batch, z)``, and stored tensors.
 
-    The stored tensors, for `gradients`, are the scale of each word and the distribution of its state before it.
+    The stored tensors, for `gradients`, are the scale of each word and the distribution of its state given the
+    words before it.
     """
     last = torch.zeros_like(initial)
     if not words.duration:

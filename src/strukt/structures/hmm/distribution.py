@@ -95,8 +95,8 @@ class HMM(HMMEstimation):
         Impossible sequences are left out, with a warning; among several fits, those with the fewest are preferred.
 
         Raises:
-            ValueError: As for `log_prob`; or if a setting is out of its range, or a prior does not belong to these
-                parameters.
+            ValueError: As for `log_prob`; or if a setting is out of its range, a prior does not belong to these
+                parameters, or there are no observations to restart from.
             NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
 
         Examples:
@@ -142,6 +142,8 @@ class HMM(HMMEstimation):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file of safetensors, with its form as JSON in the metadata.
 
+        The settings ``checkpoint`` and ``storage`` are not part of the file.
+
         Raises:
             ValueError: If the transition or the emission is of a class that is not strukt's.
             DataError: If the file cannot be written.
@@ -150,7 +152,7 @@ class HMM(HMMEstimation):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` has written, to the CPU.
+        """Read a model that `save` has written, to the CPU; ``checkpoint`` and ``storage`` have their defaults.
 
         Raises:
             DataError: If the file is missing or damaged, or not such a model.
@@ -164,7 +166,8 @@ class HMM(HMMEstimation):
             states: ``(k,)``, the indices of the states, in ascending order; on a GPU the order is not checked.
 
         Raises:
-            ValueError: If there is no such state, or the states are not in ascending order.
+            ValueError: If there is no such state, the states are not in ascending order, or there are not equally
+                many of each block of a `Blocked` emission.
         """
         if states.is_cpu and states.dtype != torch.bool and len(states):
             ascending = bool((states[1:] > states[:-1]).all())

@@ -89,7 +89,11 @@ class HMMEstimation(HMMInference):
 
     @full_precision
     def log_prior(self, priors: Priors) -> Tensor:
-        """Return the log-density of the parameters under priors, up to a constant: ``()``; differentiable."""
+        """Return the log-density of the parameters under priors, up to a constant: ``()``; differentiable.
+
+        Raises:
+            ValueError: If a prior does not belong to these parameters.
+        """
         matrices, band = self.transition.factors()
         factors = (*matrices, *(() if band is None else (band,)))
         first = dirichlet_log_density(safe_log(softmax(self.initial, 0)), priors.initial, "priors.initial")

@@ -1,8 +1,8 @@
 """The forward algorithm of an HMM and its gradient for few states, as a compiled loop over sequences.
 
 For few states and few sequences, calls of PyTorch cost more than the arithmetic. The notation is that of
-`strukt.structures.hmm.backward`. For the gradient, the scale of each word and the distribution of its state before
-it are stored.
+`strukt.structures.hmm.backward`. For the gradient, the scale of each word and the distribution of its state given
+the words before it are stored.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def forward(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Return the evidence ``(batch,)``, the distribution of the last state ``(batch, z)``, and stored tensors.
 
-    The stored tensors, for `gradients`, are the scale of each word, the distribution of its state before it, and
-    the weights of words in all states; there are none without ``keep``.
+    The stored tensors, for `gradients`, are the scale of each word, the distribution of its state given the words
+    before it, and the weights of words in all states; there are none without ``keep``.
     """
     rows = words.offsets[-1] if keep else len(initial)
     scales, aheads = initial.new_empty(rows), initial.new_empty(rows, len(matrix))

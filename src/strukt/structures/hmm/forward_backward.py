@@ -41,7 +41,8 @@ def log_evidence(
         initial: ``(batch, z)``, the probabilities of the first state.
         emission: ``(v, z)``, the log-probability of each word in each state.
         matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
-        band: ``(z, 2 w + 1)``, probabilities added to it: ``[i, d]`` from state i to state i + d - w.
+        band: ``(z, 2 w + 1)``, probabilities added to the product of the factors: ``[i, d]`` from state i to state
+            i + d - w.
         checkpoint: Whether to store O(sqrt(n)) messages for the gradient instead of all n, at the cost of one more
             forward pass.
         storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
@@ -49,8 +50,8 @@ def log_evidence(
             more feature: a column of ones in the first, a row of zeros in the last. Sentences with a scale
             that underflows count as impossible, and there are no higher derivatives.
         blocks: The block of states of each word, or None. With blocks, ``emission`` is ``(v, k)``, for the states
-            of a word's block only, and there is no band. The gradient stores the distributions of states before
-            all words, ``(tokens, k)``.
+            of a word's block only, and there is no band. The gradient stores the distribution of the state of each
+            word given the words before it, ``(tokens, k)``.
 
     Returns:
         The log-probability ``(batch,)`` in double precision, and the last state's distribution ``(batch, z)``, 0

@@ -150,7 +150,11 @@ class HMMInference(HMMParameters):
         return Infilling(log_probs, best.reshape(x.shape), drawn.reshape(x.shape))
 
     def sample(self, sample_shape: Sequence[int] = (), length: int = 1) -> Tensor:
-        """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank."""
+        """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank.
+
+        Raises:
+            ValueError: If ``length`` is not a whole number of 0 or more.
+        """
         return self.sample_with_states(sample_shape, length).x
 
     @full_precision

@@ -4,12 +4,12 @@ With transition factors first (z, r) and last (r, z), a word x with weights o_x 
 size (r, r),
 
     M_x = last diag(o_x) first,   m_x = last o_x,
-    c_t = gamma_t-1 m_x,   gamma_t = gamma_t-1 M_x / c_t,   eta_t-1 = M_x' eta_t / c_t,
+    c_t = gamma_t-1 m_x,   gamma_t = gamma_t-1 M_x / c_t,   eta_t = M_x eta_t+1 / c_t   for x = x_t,
 
-with the messages gamma and eta of `strukt.structures.hmm.backward`. So the z states are needed once for each word
-of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks. The products of the
-matrices of each chunk, then the messages into each chunk, then the messages inside the chunks take 3 sqrt(n) steps
-in all. Each row of a product is scaled separately, so that none underflows.
+with the messages gamma (a row) and eta (a column) of `strukt.structures.hmm.backward`. So the z states are needed
+once for each word of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks. The
+products of the matrices of each chunk, then the messages into each chunk, then the messages inside the chunks take
+3 sqrt(n) steps in all. Each row of a product is scaled separately, so that none underflows.
 """
 
 from __future__ import annotations

@@ -84,8 +84,9 @@ class Priors:
 
     Args:
         initial: The concentration of the Dirichlet prior of the first state, a number or ``(z,)``; 1 is flat.
-        transition: The concentration of the Dirichlet prior of each row of the transition matrix, a number or
-            ``(z, z)``; at low rank a number, for the rows of both factors.
+        transition: The concentration of the Dirichlet prior of each row of the transition matrix: a number; or
+            ``(z, z)`` for `Dense`, ``(z, 2 w + 1)`` for `Banded`. At low rank a number, for the rows of both
+            factors.
         emission: The concentration of the Dirichlet prior of the words in each state, a number or ``(z, v)``; a
             `GaussianPrior` or a `PoissonPrior` for emissions of vectors.
 
@@ -129,7 +130,11 @@ def with_dirichlet(
 def dirichlet_log_density(
     log_probs: Tensor, concentration: float | Tensor, name: str = "priors.emission"
 ) -> Tensor:
-    """Return the summed log-density of distributions under Dirichlet priors, up to a constant."""
+    """Return the summed log-density of distributions under Dirichlet priors, up to a constant.
+
+    Raises:
+        ValueError: If the concentration has a wrong shape.
+    """
     added = _fitting(concentration, log_probs, name) - 1.0
     counted = (added != 0) & (log_probs.detach() > -torch.inf)
     return (added * torch.where(counted, log_probs, 0.0)).sum()

@@ -71,7 +71,10 @@ class OverBlocks(Recursion):
 
 @dataclass(frozen=True)
 class OverFewStates(Recursion):
-    """The compiled loop for small dense matrices ``(z, z)``; stores the state's distribution before each word."""
+    """The compiled loop for small dense matrices ``(z, z)``.
+
+    It stores the distribution of the state of each word given the words before it.
+    """
 
     matrix: Tensor
 

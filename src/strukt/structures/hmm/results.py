@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from torch import Tensor
-from typing_extensions import NamedTuple  # of typing only from Python 3.11 on may they be generic
+from typing_extensions import NamedTuple  # that of typing cannot be generic before Python 3.11
 
 from strukt.structures.hmm.parameters import HMMParameters
 

@@ -60,7 +60,7 @@ class Steps(NamedTuple):
         return state.sum(1) if self.group is None else message[:, -1]
 
     def rank(self, message: Tensor) -> Tensor:
-        """Return the weights of features ``(b, r)``, from a message."""
+        """Return the weights of features ``(b, r)``, from a message; without factors, the message."""
         return message if self.first is None or self.compact else product(message, self.first)
 
     def advance(self, message: Tensor) -> Tensor:
@@ -99,7 +99,8 @@ def steps(
             empty tuple.
         band: ``(z, 2 w + 1)``, added to the product of the factors, or None; see `strukt.structures.hmm.band`.
         storage: The type to store the matrices in; None for their own. Products round the states to this type, and
-            are returned in the type of the states. On CPUs and for a band, the results are also rounded to it.
+            are returned in the type of the states. On devices other than CUDA, and for a band,
+            the results are also rounded to it.
         group: The processes over which states are distributed, or None.
     """
     kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
