@@ -2,7 +2,7 @@
 
 The transition matrix is ``first @ last``. alpha_t is the distribution of the state given the words up to t,
 gamma_t = alpha_t first the message to the next word, o_t the probability of word t in each state, c_t the scale by
-which the states at t were divided, and beta_t the gradient with respect to alpha_t for constant scales. The vectors
+which the states at t were divided, and beta_t the gradient with respect to alpha_t for constant scales. Vectors
 alpha and gamma are rows; o, beta, q and eta are columns; o beta and alpha beta are products of entries. Then
 
     q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
