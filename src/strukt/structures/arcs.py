@@ -109,7 +109,7 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
 
     Warns:
         UserWarning: If both readings are possible, and the result is False. If square matrices, with a row for the
-        root as in other libraries, look like one sentence with labels, and the result is True.
+            root as in other libraries, look like one sentence with labels, and the result is True.
     """
     *batch, words, heads, c = (0, 0, *arcs.shape)
     if len(batch) < 2 or heads != words + 1:

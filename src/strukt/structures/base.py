@@ -136,6 +136,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
         Raises:
             ValueError: If the parts have a wrong shape.
+            NotImplementedError: If parts do not determine the event, as in `BitSpanTree`.
         """
         expected = self.scores[0].shape[-len(self.extents[0]) :]
         if parts.shape[-len(expected) :] != expected:

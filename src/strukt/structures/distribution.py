@@ -55,7 +55,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             ValueError: If a shape is wrong, or a known entry has an invalid value, such as the -100 of unknown
-            tags.
+                tags.
 
         Warns:
             UserWarning: If no structure agrees with the known entries of an item that requires a gradient.

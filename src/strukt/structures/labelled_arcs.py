@@ -2,8 +2,8 @@
 
 Given the arcs of a tree, its labels are independent of each other. So the recursions over trees need no labels:
 for sums, the score of an arc is the log of the summed weights of its labels; for the best tree, it is the score of
-its best label. The arcs of the k best trees are among the k best trees without labels, with the best label of each
-arc.
+its best label. With the latter scores, the arcs of each of the k best trees are one of the k best trees without
+labels.
 """
 
 from __future__ import annotations

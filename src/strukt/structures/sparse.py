@@ -96,8 +96,9 @@ def _solve(
 ) -> SparseMAP:
     """Solve SparseMAP for distributions with one batch axis, from initial events and weights.
 
-    On a GPU, the search stays there if a kernel finds best structures. Otherwise it runs on the CPU, because it
-    consists of many short steps: scores are moved there, and its structures back.
+    On a GPU, an active set of at most `MOST_SCORES_ON_GPU` scores stays there if a kernel finds best structures.
+    All other searches run on the CPU, because they consist of many short steps: scores are moved there, and the
+    structures back.
     """
     main = flat.scores[0]
     kept: list[Result] = []
