@@ -41,12 +41,18 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each position i and place, the sum over its pairs i, j of right row j times their weight."""
+    """Return, for each position i and place, the sum over its pairs i, j of right row j times their weight.
+
+    ``weights`` are ``(batch, h, n, n)``; ``right`` and the result are ``(batch, n, f, h, r)``.
+    """
     return _sums(weights, right, buckets, 1)
 
 
 def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-    """Return, for each position j and place, the sum over its pairs i, j of left row i times their weight."""
+    """Return, for each position j and place, the sum over its pairs i, j of left row i times their weight.
+
+    ``weights`` are ``(batch, h, n, n)``; ``left`` and the result are ``(batch, n, f, h, r)``.
+    """
     return _sums(weights.mT, left, buckets, -1)
 
 

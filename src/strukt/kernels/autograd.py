@@ -40,7 +40,8 @@ def call(function: Any, *arguments: Any) -> Any:
 
     In plain eager mode (see `is_plain`), the form is ``Plain`` if a gradient is needed, else ``direct``. Both save
     the 40 microseconds that PyTorch takes for a function with ``setup_context``. While ``torch.compile`` traces,
-    it is the function itself, because the compiler rejects the forward mode of ``Eager``.
+    it is the function itself, because the compiler rejects the forward mode of ``Eager``. Otherwise it is
+    ``Eager``.
     """
     if is_plain():
         return function.Plain.apply(*arguments) if asks_for_gradient(arguments) else function.direct(*arguments)

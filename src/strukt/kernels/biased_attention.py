@@ -31,7 +31,7 @@ def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
     Args:
         numbers: ``(f, h)``, the number for each bucket and channel, such as a bias.
         n: Number of positions, at least 1.
-        buckets: The buckets of distances, without a place for all pairs.
+        buckets: The buckets of distances. If they have a place for all pairs, this must be the only place.
 
     Returns:
         ``(h, 2n - 1)``; the number at distance 0 is meaningless.

@@ -8,8 +8,8 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF
 
 Steps = list[tuple[Tensor, Tensor, Tensor]]
-"""The back-pointers at each place: the pair that each combination ends with, and the two ranks of each pair, that
-of the combination of all earlier places and that of the alternative."""
+"""The back-pointers at each place: the pair that each combination ends with, ``(..., count)``, and the two ranks
+of each pair, ``(pairs,)`` each, that of the combination of all earlier places and that of the alternative."""
 
 
 def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def best_combinations(scores: Tensor, k: int) -> tuple[Tensor, Steps]:
         The scores of the combinations ``(..., count)``, descending, and the steps that `ranks` traces back.
 
     After each place the k best combinations so far are kept. Extending the i-th best one by the j-th best
-    alternative can yield one of the k best only if i j <= k, so a place takes O(k log k).
+    alternative can yield one of the k best only if i j <= k, so a place has O(k log k) candidates.
     """
     totals, steps = scores.new_zeros(*scores.shape[:-2], 1), []
     for place in range(scores.shape[-2]):

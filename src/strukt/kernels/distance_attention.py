@@ -42,7 +42,7 @@ def messages(
         right: B, in the same form; finite in the padding, too.
         weights: w, ``(f, h, r)``; None for weights of 1, if A has rows for each place and channel.
         inside: ``(batch, n)``, mask of words.
-        buckets: The buckets of distances. If it has a place for all pairs, this must be the only place.
+        buckets: The buckets of distances. If they have a place for all pairs, this must be the only place.
         scale: The factor of products.
         causal: Whether words attend only to words on their left.
         transposed: Whether to compute O2.

@@ -57,14 +57,17 @@ class DynamicProgram:
         return ring.lower(self._total(ring, *pairs, *rest)).to(scores[0].dtype)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, *event)`` and its score ``(batch,)``."""
+        """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
         with torch.no_grad():
             score = self._total(semiring.Max(), *arguments)
         (event,) = self._events(semiring.Max(), arguments, [torch.ones_like(score)])
         return _only_where(score > NEG_INF, event), score.to(arguments[0].dtype)
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument."""
+        """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument.
+
+        If there are fewer structures, events are padded with -1 and scores with -inf.
+        """
         *inputs, k = arguments
         ring = semiring.KMax(k)
         with torch.no_grad():
@@ -76,7 +79,10 @@ class DynamicProgram:
         return _only_where(scores > NEG_INF, events), scores.to(inputs[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition ``(batch,)``.
+
+        The last argument is the count. Samples are -1 if there is no structure.
+        """
         *inputs, count = arguments
         batch = len(inputs[0])
         (main, *others), rest = inputs[: self.count], inputs[self.count :]

@@ -146,7 +146,8 @@ def sample_threads(batch: int, count: int, work: int) -> tuple[int, int]:
 def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> None:
     """Call ``function(*arguments, start, step)`` on each thread, so that each item of a batch is processed once.
 
-    The function processes the items ``range(start, batch, step)``; ``start`` is also the index of the thread.
+    The function processes the items ``range(start, batch, step)``, or as many consecutive ones (`rows_of`);
+    ``start`` is also the index of the thread.
     """
     function = current(function)
     if threads == 1:
@@ -156,7 +157,7 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
 
 
 def warn_unavailable() -> None:
-    """Warn once that the compiled kernels are missing, and about the consequence."""
+    """Warn that the compiled kernels are missing, and about the consequence."""
     warnings.warn(
         f"strukt runs its slower reference recursions: {UNAVAILABLE}; install numba for the fast kernels",
         RuntimeWarning,

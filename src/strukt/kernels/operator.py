@@ -82,7 +82,7 @@ def forward_of(operator: Any) -> Callable[..., Any]:
 
 
 def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:
-    """Define the operator ``strukt::name`` on all devices; it must not return its arguments.
+    """Define the operator ``strukt::name`` on all devices; its body must not return one of its arguments.
 
     A second operator of the same name becomes ``strukt::name_2``: a notebook may define its structure again.
 

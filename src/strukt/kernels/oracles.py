@@ -33,7 +33,7 @@ class Reference(Protocol):
     """The functions that the reference of a structure implements, in PyTorch, on any device.
 
     ``scores`` are the tensors of part scores, the main one first, each with one batch axis in front. ``options``
-    are the structure's Boolean arguments.
+    are the structure's other arguments, usually Boolean.
     """
 
     def log_partition(self, *scores_lengths_options: Any) -> Tensor:
@@ -43,7 +43,7 @@ class Reference(Protocol):
         """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
 
     def kbest(self, *scores_lengths_options_k: Any) -> tuple[Tensor, Tensor]:
-        """Return events ``(batch, k, *event)`` by descending score, and the scores; padded with -1 and -inf."""
+        """Return events ``(batch, k, *event)`` and scores ``(batch, k)``, descending; padded with -1 and -inf."""
 
     def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
         """Return independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``."""
@@ -143,15 +143,21 @@ class Oracles:
         return self._derivative.direct(*arguments)  # type: ignore[no-any-return]
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, *event)`` and its score; -1 and -inf if every structure is forbidden."""
+        """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
         return call(self._best, *arguments)  # type: ignore[no-any-return]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument."""
+        """Return the k best events ``(batch, k, *event)`` and scores ``(batch, k)``; k is the last argument.
+
+        If there are fewer structures, events are padded with -1 and scores with -inf.
+        """
         return call(self._kbest, *arguments)  # type: ignore[no-any-return]
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition ``(batch,)``.
+
+        The last argument is the count.
+        """
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
 
     def entropy(self, *arguments: Any) -> Tensor:

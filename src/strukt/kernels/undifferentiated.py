@@ -15,7 +15,11 @@ MAPPED = "vmap cannot map the scores of SparseMAP or of a factor graph; give the
 
 
 def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
-    """Call ``function(*arguments)`` on plain tensors; its results have no derivatives."""
+    """Call ``function(*arguments)`` on plain tensors; its results have no derivatives.
+
+    Raises:
+        NotImplementedError: If an argument is mapped by `torch.func.vmap`.
+    """
     return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 MOST = 1 << 28
-"""The largest number of bytes kept; the least recently used tables are dropped first."""
+"""The number of bytes above which the least recently used tables are dropped; the last used one is always kept."""
 
 Made = TypeVar("Made", bound="tuple[Any, ...]")
 

@@ -62,7 +62,7 @@ class Backend(TableOperators):
         return len(main), items.HEAD + self._cells(*places, *options) + weights
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return log-partition ``(batch,)`` and chart."""
+        """Return the log-partition ``(batch,)`` and the chart."""
         scores, lengths, options = self._split(arguments)
         groups = self._groups(scores, lengths, options)
         chart, log_partition = empty(self.chart_shape(*arguments)), np.zeros(len(lengths))
@@ -84,12 +84,15 @@ class Backend(TableOperators):
         return self._parted(used, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, *event)`` and its score."""
+        """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
         events, result = self.kbest(*arguments, 1)
         return events[:, 0], result[:, 0]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, *event)`` and their scores; k is the last argument."""
+        """Return the k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; k is the last argument.
+
+        If there are fewer structures, events are padded with -1 and scores with -inf.
+        """
         scores, lengths, (*options, k) = self._split(arguments)
         rows, result = self._joined(scores, options), np.full((len(lengths), k), -np.inf)
         named = self._no_names(scores[0], options, k)
@@ -97,7 +100,10 @@ class Backend(TableOperators):
         return named.events(), torch.from_numpy(result).to(scores[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition ``(batch,)``.
+
+        The last argument is the count. Samples are -1 if there is no structure.
+        """
         scores, lengths, (*options, count) = self._split(arguments)
         log_partition, chart = self.inside(*arguments[:-1])
         rows = self._joined(scores, options)

@@ -1,4 +1,9 @@
-"""The values that structures choose for the features of their weights (see `strukt.kernels.engine.features`)."""
+"""The values that structures choose for the features of their weights (see `strukt.kernels.engine.features`).
+
+Unless a docstring says otherwise, ``scores`` are those of an item as in `strukt.kernels.engine.weights`, ``places
+(weights,)`` has the place of each weight among them, ``used (count,)`` the weights of a structure, ``codes
+(count,)`` the codes of their values, and ``state (1,)`` is that of the random numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,10 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, result: Array) -> None:
-    """Raise ``result`` to the best score of a structure with each value of each weight, in the shape of scores."""
+    """Raise ``result`` to the best score of a structure with each value of each weight, in the shape of scores.
+
+    ``parts (weights,)`` plus ``shift`` are the best scores of a structure with each weight.
+    """
     kept_apart()
     for i in range(places.shape[0]):
         if parts[i] > -np.inf:
@@ -60,7 +68,7 @@ def choose_values(
     """Choose the values of the weights ``used (count,)`` of the structure of a rank; write ``codes (count,)``.
 
     The first of these choices is at ``place`` of the search; the choices up to place ``deviation`` are fixed.
-    ``scores`` are ``(places, features, values)``, ``places (weights,)``; ``workspace (values,)`` is workspace.
+    ``scores`` are ``(places, features, values)``, ``places (weights,)``; ``workspace (values,)`` is overwritten.
     """
     kept_apart()
     for i in range(count):
@@ -84,7 +92,7 @@ def features_of(scores: Array) -> int:
 
 @inner
 def as_scores(numbers: Array, scores: Array) -> Array:
-    """Return numbers ``(main places x values,)`` as the main scores of an item, with one feature."""
+    """Return ``numbers (main places x values,)`` as the main scores of an item, with one feature."""
     if scores.ndim == 1:
         return numbers[:]
     return numbers.reshape(-1, 1, scores.shape[2])

@@ -124,7 +124,7 @@ def max_marginals_gradient(
 ) -> None:
     """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their ``factors``.
 
-    All arrays but ``items (count,)`` have the shape of the scores. ``factors`` is overwritten by zeros.
+    All arrays but ``items (count,)`` have the shape of the scores. ``factors`` is overwritten.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight_scores, value, within = np.empty(count), np.empty(cells), np.empty(cells)

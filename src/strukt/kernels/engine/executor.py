@@ -1,4 +1,4 @@
-"""A step of a table program in PyTorch, in a few operations for each stage: for devices without kernels.
+"""Table programs in PyTorch, in a few operations for each stage: for devices without kernels.
 
 The references of structures are differentiated by autograd, and take up to a hundred operations for each word of
 an item. Here each stage takes three for its sums, and two for its part of the gradient.
@@ -43,7 +43,7 @@ class Executor:
 
     @torch.no_grad()
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return log-partition ``(batch,)`` and chart."""
+        """Return the log-partition ``(batch,)`` and the chart."""
         scores, _, step = self._step(arguments)
         result, chart = step.inside(), scores[0].new_zeros(self.chart_shape(*arguments))
         totals = step.plan.totals
@@ -52,7 +52,10 @@ class Executor:
 
     @torch.no_grad()
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """Return the probability of each part, times the factor of its item, in the shape of the scores."""
+        """Return the probability of each part, times the factor of its item, in the shape of the scores.
+
+        The last arguments are the factors ``(batch,)`` and the chart of `inside`.
+        """
         *inputs, factors, chart = arguments
         scores, options, step = self._step(inputs)
         totals, places = step.plan.totals, step.plan.places

@@ -2,8 +2,10 @@
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
 structure that uses a weight chooses one value of each of the weight's features. So the weight is the product over
-features of the sum over values, and the program needs no cells for them. Scores of an item are ``(places,
-features, values)``.
+features of the sum over values, and the program needs no cells for them.
+
+``scores (places, features, values)`` are those of an item, ``directions`` have the same shape, and ``places
+(weights,)`` has the place of each weight among them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from strukt.kernels.elementary import log, typed_exp
 from strukt.kernels.jit import inner, kept_apart
 
 LEAST_SCORE = -1e30
-"""The lower bound of the better of two scores, so that the difference of two scores of -inf is not NaN."""
+"""The lower bound of the best score of a feature, so that the difference of two scores of -inf is not NaN."""
 
 
 @inner
@@ -121,7 +123,7 @@ def value_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Distribute the use of each weight, times a factor, over its values; add to ``used``, in the shape of scores.
+    """Distribute the uses ``parts (weights,)``, times a factor, over values; add to ``used``, shaped as scores.
 
     Loops take arrays, not tables: taking an array from a tuple costs reference counting each time.
     """

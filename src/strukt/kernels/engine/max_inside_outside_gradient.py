@@ -159,7 +159,7 @@ def _pull_best(
 
 @inner
 def take_factors(scores: Array, places: Array, factors: Array, best: Array, parts: Bounds, grads: Array) -> None:
-    """Write to ``parts.pulls`` the factors of the scores that each weight's bound attains; set ``factors`` to 0.
+    """Write to ``parts.pulls`` the factors of the scores that each weight's bound attains; set these to 0.
 
     ``best (places,)`` is workspace. If several weights have the same place, the best of them gets the factors. For
     values other than the best one of their feature, the difference is added to ``grads``.

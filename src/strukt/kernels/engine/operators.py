@@ -59,12 +59,15 @@ class TableOperators(ArgumentsMixin, ABC):
         return torch.from_numpy(result).to(scores[0].dtype)
 
     def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient of the entropies times their factors, the last argument."""
+        """Return the gradient of the entropies times factors; the last argument is the factors, ``(batch,)``."""
         scores, lengths, (*options, factors) = self._split(arguments)
         return self._parted(self._surprise(scores, None, lengths, options, factors)[1], scores, options)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient of cross-entropies times factors (the last argument) for the first scores."""
+        """Return the gradient of cross-entropies times factors with respect to the first scores.
+
+        The last argument is the factors, ``(batch,)``.
+        """
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._parted(self._surprise(scores, other, lengths, options, factors)[1], scores, options)
 

@@ -91,7 +91,10 @@ class TableOracles(Oracles):
         return as_tuple(torch.func.vjp(entropy, *inputs[: self._count])[1](factors))
 
     def _surprise_slope(self, *arguments: Any) -> Scores:
-        """Return the gradient of cross-entropies times factors for the first scores, through the reference."""
+        """Return the gradient of cross-entropies times factors with respect to the first scores.
+
+        It is computed through the reference.
+        """
         *inputs, factors = arguments
         other, rest = tuple(inputs[self._count : 2 * self._count]), inputs[2 * self._count :]
 

@@ -67,7 +67,8 @@ class Plan(NamedTuple):
 def plan_of(program: Program, shape: Sequence[int], device: torch.device) -> Plan:
     """Return a program as indices on a device, with scores at places of a shape.
 
-    A cell that is another cell times a weight is no sum: where it is used, both are factors.
+    If every row of a stage is one cell, perhaps times a weight, its cells need no sums (`_are_products`): where
+    one is used, its cell and its weight are factors.
     """
     rows, base = program.rows[: len(program.stages)], CONSTANTS + len(program.places)
     cells = np.full((len(program.maker) + 1, 2), ONE)  # the factors of each; the last entry means no cell

@@ -89,7 +89,7 @@ class TableProgram(DynamicProgram):
 
 
 def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor) -> Tensor:
-    """Return the semiring's total over the structures of items of given sizes.
+    """Return the semiring's total over the structures of items of given sizes, ``(..., batch)``.
 
     Args:
         semiring: The semiring to compute in.

@@ -188,7 +188,7 @@ def shares(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, out: int, whole: int, left: int,
     right: int, each: int, count: int, workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Write the share of each term in the sum of its row, ``workspace (count,)``; 0 if that is negligible."""
+    """Write the share of each term in the sum of its row, ``workspace (count,)``; 0 if the sum is negligible."""
     base = value[out] / weight[whole] if whole >= 0 and value[out] > 0.0 else value[out]
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     rate = 1.0 / base if base >= LEAST else 0.0

@@ -1,8 +1,8 @@
 """The weights of a program, computed from the scores of an item.
 
 Scores of an item are ``(places,)`` if each weight is one score, and ``(places, features, values)`` if it is a sum
-over values (`strukt.kernels.engine.features`). The number of axes is known at compile time, so only the branch for
-it is compiled.
+over values (`strukt.kernels.engine.features`); ``places (weights,)`` has the place of each weight among them. The
+number of axes is known at compile time, so only the branch for it is compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Distribute the use of each weight, times a factor, over its scores; add it to ``used``, shaped as scores."""
+    """Distribute the uses ``parts (weights,)``, times a factor, over scores; add to ``used``, shaped as scores."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             used[places[i]] += factor * parts[i]

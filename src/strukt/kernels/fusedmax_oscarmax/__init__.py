@@ -42,7 +42,8 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
     """Return the minimiser z of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``, shifted to a maximum of 0.
 
-    Arguments and derivatives are those of `variation`, but scores of -inf are left out of the sum.
+    The arguments are those of `variation`, and derivatives are again those of z without the shift. Scores of -inf
+    are left out of the sum.
     """
     return call(_OSCAR, scores, weight)  # type: ignore[no-any-return]
 

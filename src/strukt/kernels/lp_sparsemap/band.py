@@ -23,7 +23,7 @@ MOST_STEPS = 400
 
 @kernel
 def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
-    """Write the projection of ``x (d,)`` to ``p (d,)``, and ``labels (d,)``; return 1 if it is in a plane, else 0.
+    """Write the projection of ``x (d,)`` to ``p (d,)``, and ``labels (d,)``; return 1 if a plane binds it, else 0.
 
     ``costs (d,)`` is the normal of the planes that bound the band.
     """

@@ -19,8 +19,8 @@ from strukt.kernels.lp_sparsemap.band import FIXED, FREE, POOLED, band
 def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
     """Write the projection of ``x (d,)``, the output last, to ``p (d,)``, and ``labels (d,)``.
 
-    Return 1 if the projection lies in the plane of the last constraint, else 0. ``costs``, of at least d entries,
-    is workspace for the plane's normal: 1 for inputs, -1 for the output.
+    Return 1 if the last constraint binds the projection, which then lies in its plane, else 0. ``costs``, of at
+    least d entries, is workspace for the plane's normal: 1 for inputs, -1 for the output.
     """
     n = x.shape[0] - 1
     level = _level(x)

@@ -23,7 +23,7 @@ SINGULAR = 1e-12
 singular: no move can reduce the remaining residual."""
 
 RESTARTS = 3
-"""The number of restarts, each with a recomputed residual."""
+"""The largest number of runs of conjugate gradients, each from a recomputed residual."""
 
 
 @inner

@@ -1,6 +1,7 @@
 """The alternating direction method of multipliers (ADMM) over the factors of a graph.
 
-For marginals mu, points p_f of the factors, multipliers lambda_f, scores eta and local scores c_f, iterate:
+For marginals mu, points p_f of the factors, multipliers lambda_f, scores eta (for LP-MAP plus curvature times the
+proximal centre) and local scores c_f, iterate:
 
     p_f      <- argmin over p of  step / 2 |p - (mu_f + lambda_f / step)|^2 - c_f
     mu_i     <- (eta_i + sum_f (step p_f,i - lambda_f,i)) / (curvature + step degree_i)

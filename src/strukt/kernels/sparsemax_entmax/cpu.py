@@ -1,10 +1,10 @@
 """Fused Numba kernels of maps to the simplex, with the threshold by Newton's method on a shrinking candidate set.
 
-At threshold 0, the largest score alone has weight 1, so the threshold is 0 or more. Scores of weight 0 at one
-threshold have weight 0 at all higher ones: the candidates are the others, and they become fewer with each step.
-Below alpha = 1 all scores except -inf have positive weight. Up to alpha = 2 the sum of the weights is convex in
-the threshold, so Newton's steps never overshoot, and for sparsemax they end exactly at the solution (Michelot
-1986). Above 2, the unknown is the smallest weight; see `_smallest_weight`.
+At threshold 0, the weight of the largest score is already 1, so the threshold is 0 or more. Scores of weight 0 at
+one threshold have weight 0 at all higher ones: the candidates are the others, and they become fewer with each
+step. For normmax, and for entmax up to alpha = 2, the sum is convex in the threshold, so Newton's steps never
+overshoot, and for sparsemax they end exactly at the solution (Michelot 1986). For entmax below alpha = 1, all
+scores except -inf have positive weight. Above 2, its unknown is the smallest weight; see `_smallest_weight`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def slope(points: Tensor, alpha: Tensor) -> Tensor:
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """Return ``scale (points - target)``, ``(rows, d)``; targets are classes ``(rows,)`` or points."""
+    """Return ``scale (points - target)``, ``(rows, d)``; scales are ``(rows,)``, targets points or classes."""
     result = torch.from_numpy(empty(tuple(points.shape), points.detach().numpy().dtype))
     return _run(_residuals if target.is_floating_point() else _class_residuals, points, result, scale, target)
 

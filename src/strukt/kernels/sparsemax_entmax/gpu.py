@@ -87,7 +87,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """Return ``scale (points - target)``, ``(rows, d)``; targets are classes ``(rows,)`` or points."""
+    """Return ``scale (points - target)``, ``(rows, d)``; scales are ``(rows,)``, targets points or classes."""
     from strukt.kernels.sparsemax_entmax import gpu_gain
 
     rows, d = points.shape

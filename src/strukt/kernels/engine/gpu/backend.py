@@ -46,7 +46,7 @@ class Gpu(ArgumentsMixin, ABC):
         self._cells = cells
 
     def fits(self, *arguments: Any) -> bool:
-        """Return True if there are scores, and their table is not too large; else the reference is used."""
+        """Return True if there are scores, and their table is not too large; see `strukt.kernels.dispatch`."""
         scores = arguments[: self.scores]
         lengths = next(place for place, each in enumerate(arguments) if not each.is_floating_point())
         options = arguments[lengths + 1 :]
@@ -59,19 +59,25 @@ class Gpu(ArgumentsMixin, ABC):
         return len(scores[0]), width(self._cells(*self._sizes(scores, options)), scores[0].dtype)
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return log-partition ``(batch,)`` and chart."""
+        """Return the log-partition ``(batch,)`` and the chart."""
         result, chart = self._run(*self._split(arguments)).inside()
         return result, chart.memory
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """Return the probability of each part, times the factor of its item, in the shape of the scores."""
+        """Return the probability of each part, times the factor of its item, in the shape of the scores.
+
+        The last arguments are the factors ``(batch,)`` and the chart of `inside`.
+        """
         scores, lengths, (*options, factors, memory) = self._split(arguments)
         run = self._run(scores, lengths, options)
         around = run.outside(run.numbers(memory), factors, keep=False)
         return self._parted(self._at_places(around.parts, run), scores, options)
 
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
-        """Return gradients of <`outside`, directions> with respect to the scores and the factors."""
+        """Return gradients of <`outside`, directions> with respect to the scores and the factors.
+
+        The last arguments are the factors, the directions, and the chart.
+        """
         scores, lengths, (*rest, memory) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
         run = self._run(scores, lengths, options)
@@ -91,12 +97,15 @@ class Gpu(ArgumentsMixin, ABC):
         return self._surprise(scores, other, lengths, options)[-1].total.to(scores[0].dtype)
 
     def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient of the entropies times their factors, the last argument."""
+        """Return the gradient of the entropies times factors; the last argument is the factors, ``(batch,)``."""
         scores, lengths, (*options, factors) = self._split(arguments)
         return self._surprise_gradient(scores, scores, lengths, options, factors)
 
     def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        """Return the gradient of cross-entropies times factors (the last argument) for the first scores."""
+        """Return the gradient of cross-entropies times factors with respect to the first scores.
+
+        The last argument is the factors, ``(batch,)``.
+        """
         scores, other, lengths, (*options, factors) = self._split_both(arguments)
         return self._surprise_gradient(scores, other, lengths, options, factors)
 
@@ -110,16 +119,17 @@ class Gpu(ArgumentsMixin, ABC):
         return self._best_parted(result, scores, options)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, *event)`` and its score."""
+        """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
         scores, lengths, options = self._split(arguments)
         run = self._run(scores, lengths, options, self._best(scores, options))
         used, result = run.best_weights()
         return self._events(self._at_places(used, run), scores, options, values.best)[:, 0], result
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, *event)`` and their scores; k is the last argument.
+        """Return the k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; k is the last argument.
 
-        All is computed in float64, as on the CPU.
+        If there are fewer structures, events are padded with -1 and scores with -inf. All is computed in float64,
+        as on the CPU.
         """
         inputs, lengths, (*options, k) = self._split(arguments)
         scores = [score.double() for score in inputs]
@@ -129,7 +139,10 @@ class Gpu(ArgumentsMixin, ABC):
         return events, result.to(inputs[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, *event)`` and the log-partition; count is the last argument."""
+        """Return exact samples ``(batch, count, *event)`` and the log-partition ``(batch,)``.
+
+        The last argument is the count. Samples are -1 if there is no structure.
+        """
         scores, lengths, (*options, count) = self._split(arguments)
         run = self._run(scores, lengths, options)
         result, chart = run.inside()

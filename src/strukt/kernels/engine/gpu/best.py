@@ -250,8 +250,8 @@ def choose(
 ):  # fmt: skip
     """Mark the weights of a structure, ``used``, top down: the best one, or drawn; programs are (items x number).
 
-    The best one is of the scores ``wm`` and the best scores of cells ``vm``. ``chosen (cells)`` marks visited
-    cells.
+    The best one is of the scores ``wm`` and the best scores of cells ``vm``. ``chosen (batch, number, cells)``
+    marks visited cells; ``used`` is ``(batch, number, weights)``.
     """
     draw = tl.program_id(0).to(tl.int64)
     item = draw // number

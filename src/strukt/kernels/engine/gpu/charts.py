@@ -8,7 +8,10 @@ from torch import Tensor
 
 
 class Numbers(NamedTuple):
-    """Mantissas ``(batch, cells)`` and exponents, in one memory of float64 with a row for each item."""
+    """Mantissas and exponents of cells, in one memory of float64 with a row for each item.
+
+    Cell c of an item is entry c of its rows of mantissas and of exponents; rows of mantissas may be longer.
+    """
 
     memory: Tensor
     mantissas: Tensor
@@ -21,7 +24,10 @@ class Numbers(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The outside sums of cells, with the weights of their rows and without; and the uses of weights."""
+    """The outside sums of cells, with the weights of their rows and without.
+
+    ``parts (batch, weights)`` are the uses of weights.
+    """
 
     weighed: Numbers
     bare: Numbers
@@ -39,7 +45,7 @@ class Growth(NamedTuple):
         total: ``(batch,)``, the growth of the log-partition, in float64.
         weights: The mantissas and exponents of the weights under the other scores.
         chart: The cells under the other scores; those of the batch itself if there are no others.
-        surprise: Whether choices add their surprise.
+        surprise: Whether choices add their surprise; if not, nothing reads ``rest`` and ``bases``.
     """
 
     direction: Tensor

@@ -52,7 +52,7 @@ def clear(mantissas, exponents, cells, B: tl.constexpr):
 
 @triton.jit
 def row_of(rows, count, s, live, size):
-    """Return the columns of some rows, and a mask of those that an item of its size needs."""
+    """Return a mask of the rows that an item of this size needs, and the other columns of these rows."""
     live = live & (tl.load(rows + 7 * count + s, live, 0) <= size)
     return (
         live, tl.load(rows + s, live, 0), tl.load(rows + count + s, live, 0),

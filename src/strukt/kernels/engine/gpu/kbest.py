@@ -2,8 +2,8 @@
 
 A program walks through one structure after another, cell by cell, as `strukt.kernels.engine.walk.follow` does; its
 threads compare the terms of a sum and the candidates. A candidate is a score and a code: the rank of the structure
-that it deviates from, the place, and the choice there, in one number. A candidate queued later has a larger code,
-so that among equal scores the smallest code comes first, as on the CPU.
+that it deviates from, the place, and the choice there, in one number. Among equal scores, a candidate queued later
+has a larger code, so that the smallest code comes first, as on the CPU.
 
 What functions only read, they take as tuples:
 
@@ -213,7 +213,7 @@ def kbest(
 ):  # fmt: skip
     """Mark the weights of the best structures, ``used (ranks, weights)``, and write their scores, ``best_scores``.
 
-    Marks are 1, and the code of the weight's values is added. Both outputs are initialised.
+    Marks are 1, and the code of the weight's values is added. The caller fills marks with 0 and scores with -inf.
     """
     item = tl.program_id(0).to(tl.int64)
     weight_scores += item * weights

@@ -38,7 +38,7 @@ def power_of_two(power, like):
 
 @triton.jit
 def scale(exponent, like):
-    """Return the factor of a difference of exponents, at most 1."""
+    """Return the power of two that a difference of exponents, at most 1, stands for; 0 on underflow."""
     return power_of_two(tl.maximum(exponent, -4) << unit_bits(like), like)
 
 

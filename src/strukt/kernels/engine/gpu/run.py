@@ -52,7 +52,7 @@ class Run:
         return mantissas, exponents
 
     def scores(self) -> Tensor:
-        """Return the log of each weight."""
+        """Return the log of each weight, ``(batch, weights)``."""
         return self.place_scores.index_select(1, self.table.places)
 
     def numbers(self, memory: Tensor | None = None) -> Numbers:
@@ -64,7 +64,7 @@ class Run:
         return Numbers(memory, memory.view(self.place_scores.dtype), exponents)
 
     def inside(self) -> tuple[Tensor, Numbers]:
-        """Return log-partitions and cells."""
+        """Return log-partitions ``(batch,)`` and cells."""
         result, chart = self.place_scores.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
@@ -112,7 +112,7 @@ class Run:
         return Growth(direction, cells, rest, bases, total, theirs.weights, their_chart, surprise)
 
     def change(self, chart: Numbers, around: Around, grown: Growth) -> Tensor:
-        """Return the derivative of the uses of weights: uses times growth, minus that of all structures."""
+        """Return the derivative of uses ``(batch, weights)``: uses times growth, less the growth of the total."""
         table, tile = self.table, _half(self._fitting(self.table.use_tile))
         changes, outer = torch.empty_like(around.parts), torch.empty_like(grown.cells)
         shared = (
@@ -133,7 +133,10 @@ class Run:
         return changes
 
     def best(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return weights as scores, the best scores of cells, and those of items."""
+        """Return the logs of weights and the best scores of cells and of items.
+
+        The shapes are ``(batch, weights)``, ``(batch, cells)`` and ``(batch,)``.
+        """
         table, tile, weight_scores = self.table, self._fitting(self.table.tile), self.scores()
         values, result = weight_scores.new_empty(self.batch, table.cells), weight_scores.new_empty(self.batch)
         self._launch(
@@ -143,7 +146,7 @@ class Run:
         return weight_scores, values, result
 
     def max_marginals(self) -> Tensor:
-        """Return the best score of a structure with each weight."""
+        """Return the best score of a structure with each weight, ``(batch, weights)``."""
         table, tile = self.table, self._fitting(self.table.use_tile)
         weight_scores, values, _ = self.best()
         around, result = torch.empty_like(values), torch.empty_like(weight_scores)

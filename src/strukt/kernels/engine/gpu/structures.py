@@ -213,7 +213,7 @@ class Rows(Gpu):
         build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
             tensors without the batch.
         cells: ``cells(*options, *shapes)`` returns an upper bound on the number of its cells.
-        scores: The number of tensors, main scores first; an event has all axes of these but the last.
+        scores: The number of tensors, main scores first; an event has all axes of the main scores but the last.
         power: The number of terms grows with the length n as ``n ** power``.
         more: The size of the first axis of the main scores minus the length of the items.
     """

@@ -170,7 +170,7 @@ def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) ->
 
 
 def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
-    """Return the weights that have uses, those with the longest runs first, and the longest runs of each tile.
+    """Return the weights that have uses, those with most uses first, and the longest runs of each tile.
 
     The latter is ``(most runs, tiles)``: for each tile of ``size`` weights, the longest first run, second run, ...
     """
