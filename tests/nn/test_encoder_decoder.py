@@ -204,3 +204,10 @@ def test_contexts_that_would_go_nowhere_are_refused():
         EncoderDecoder(LSTM(3, 4), 3, 4, input_feeding=True)
     with pytest.raises(ValueError, match="input_feeding and output_context are both False"):
         EncoderDecoder(LSTM(3, 4), 3, 4, attention, output_context=False)
+
+
+def test_unknown_decoders_and_starts_are_refused():
+    with pytest.raises(ValueError, match="decoder is 'gru'; expected lstm or rnn"):
+        EncoderDecoder(LSTM(4, 4), 4, 4, decoder="gru")
+    with pytest.raises(ValueError, match="start is 'first'; expected ends or last"):
+        EncoderDecoder(LSTM(4, 4), 4, 4, start="first")

@@ -85,3 +85,8 @@ def test_padding_changes_no_scores_and_no_gradients():
 def test_a_budget_is_a_whole_number_above_0(budget, iterations):
     with pytest.raises(ValueError, match=r"budget is .*; expected a whole number, at least 1"):
         with_budget(NonProjectiveTree(torch.zeros(1, 3, 4)), budget, iterations)
+
+
+def test_vectors_have_a_size():
+    with pytest.raises(ValueError, match="size is 0; expected at least 1"):
+        TreeScorer(0, 4)

@@ -30,6 +30,13 @@ def test_contexts_are_fed_in_where_there_are_some():
         RecurrentLanguageModel(7, 8, input_feeding=True)
 
 
+def test_there_is_a_layer_of_a_known_kind():
+    with pytest.raises(ValueError, match="layers is 0; expected at least 1"):
+        RecurrentLanguageModel(7, 8, layers=0)
+    with pytest.raises(ValueError, match="cell is 'gru'; expected lstm or rnn"):
+        RecurrentLanguageModel(7, 8, cell="gru")
+
+
 @pytest.mark.parametrize("kind", ["mean field", "mean field, fed"])
 def test_looking_back_is_what_reading_does(kind):
     torch.manual_seed(0)

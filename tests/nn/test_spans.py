@@ -49,3 +49,8 @@ def test_dropout_acts_in_training_only():
     assert not torch.equal(scorer(posts), scorer(posts))
     scorer.eval()
     assert torch.equal(scorer(posts), scorer(posts))
+
+
+def test_vectors_have_a_size():
+    with pytest.raises(ValueError, match="size is 0; expected at least 1"):
+        SpanScorer(0, 3)

@@ -4,7 +4,7 @@ The rule is short: tensors on the CPU go to the Numba kernels if Numba works, th
 Triton works. Everything else is computed on a detour through the CPU (`strukt.kernels.detour`), or in PyTorch: by
 an executor if there is one (`strukt.kernels.engine.executor`), else by the reference. The environment variable
 ``STRUKT_BACKEND`` (``reference``, ``cpu`` or ``gpu``) overrides this rule. The context ``using`` overrides both,
-for one thread or task.
+for one thread or task. With ``reference``, devices other than the CPU still use an executor if there is one.
 """
 
 from __future__ import annotations

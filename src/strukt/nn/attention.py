@@ -100,6 +100,9 @@ class DotProductAttention(Attention):
         keys: Size of the keys.
         size: Size of the projections.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> attend = DotProductAttention(4, 6, 8)
         >>> attended = attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6), torch.tensor([5, 2]))
@@ -123,6 +126,9 @@ class AdditiveAttention(Attention):
         queries: Size of the queries.
         keys: Size of the keys.
         size: Size of the hidden layer.
+
+    Raises:
+        ValueError: If a size is less than 1.
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:

@@ -63,6 +63,9 @@ class AttentionHash(nn.Module):
         Args:
             vectors: `(m, size)`, vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
 
+        Raises:
+            ValueError: If the vectors have the wrong size.
+
         Examples:
             >>> layer, vectors = AttentionHash(16, bits=3), 0.01 * torch.randn(50, 16)
             >>> layer.start_from(vectors)

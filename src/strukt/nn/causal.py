@@ -37,7 +37,7 @@ class CausalLanguageModel(LeftToRightModel):
             this many words has the same probability whether it is read in chunks or at once.
 
     Raises:
-        ValueError: If the encoder is not causal.
+        ValueError: If a size is less than 1, the encoder is not causal, or `dropout` is not a probability.
 
     Examples:
         >>> encoder = MeanFieldEncoder(8, 16, channels=4, iterations=2, rank=4, causal=True)

@@ -31,7 +31,7 @@ class GatedConvolution(SentenceEncoder):
         dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> encoder = GatedConvolution(8, 16, layers=4)

@@ -87,7 +87,7 @@ class CRF(nn.Module):
             named: Must be empty.
 
         Raises:
-            ValueError: If a shape or a type is wrong.
+            ValueError: If a shape or a type is wrong, or a length is not between 0 and n.
             TypeError: If there are more arguments, such as tags and a mask.
         """
         if others or named:
@@ -107,7 +107,7 @@ class CRF(nn.Module):
             `(*batch, n, c)` and `(c, c)`; forbidden tags and transitions score -inf.
 
         Raises:
-            ValueError: If a shape or a type is wrong.
+            ValueError: If a shape or a type is wrong, or a length is not between 0 and n.
         """
         return self._folded(emissions, self._lengths(emissions, lengths))
 

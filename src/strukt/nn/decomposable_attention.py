@@ -52,7 +52,7 @@ class DecomposableAttention(nn.Module):
 
     Raises:
         TypeError: If `attention` is not a `StructuredAttention` or None.
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability.
 
     Examples:
         >>> compare = DecomposableAttention(6, 8, 3, StructuredAttention("matching"))

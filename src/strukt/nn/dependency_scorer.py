@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from strukt.nn.biaffine import Biaffine
-from strukt.nn.inputs import precise
+from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.perceptron import perceptron
 
 
@@ -18,7 +18,8 @@ class DependencyScores(nn.Module):
     """
 
     def build_scores(self, size: int, labels: int, arc_size: int, label_size: int, dropout: float) -> None:
-        """Add the layers of the scorer to this module; the arguments are those of `DependencyScorer`."""
+        """Add the layers of the scorer to this module; arguments and errors are those of `DependencyScorer`."""
+        require_sizes(size=size, labels=labels, arc_size=arc_size, label_size=label_size)
         self.root = nn.Parameter(torch.zeros(size))
         self.arc_dependent = perceptron(size, arc_size, dropout)
         self.arc_head = perceptron(size, arc_size, dropout)
@@ -79,7 +80,7 @@ class DependencyScorer(DependencyScores):
         dropout: Dropout of the compared vectors.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> scorer = DependencyScorer(8, labels=5)

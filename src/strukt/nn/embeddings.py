@@ -45,7 +45,11 @@ class CharacterCNN(nn.Module):
         )
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`."""
+        """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`.
+
+        Raises:
+            ValueError: If `characters` has another shape, does not hold integers, or is on another device.
+        """
         _require_words(characters, self.embedding.weight.device)
         if characters.numel() == 0:
             return self.embedding.weight.new_zeros(len(characters), self.size)
@@ -82,7 +86,11 @@ class CharacterLSTM(nn.Module):
         self.lstm = BiLSTM(embedding, size // 2)
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`."""
+        """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`.
+
+        Raises:
+            ValueError: If `characters` has another shape, does not hold integers, or is on another device.
+        """
         _require_words(characters, self.embedding.weight.device)
         lengths = (characters != PADDING).sum(-1)
         states: Tensor = self.lstm(self.embedding(characters), lengths)
@@ -158,6 +166,9 @@ class WordEmbeddings(nn.Module):
 
         Returns:
             `(batch, n, size)`.
+
+        Raises:
+            ValueError: If `characters` has the wrong shape or type.
         """
         vectors = [vector[form] for vector in self._of_parts(characters, affixes)]
         return torch.cat([self.words(self._with_unknown(words)), *vectors], -1)
@@ -172,6 +183,9 @@ class WordEmbeddings(nn.Module):
 
         Returns:
             `(forms, size)`.
+
+        Raises:
+            ValueError: If `characters` has the wrong shape or type.
         """
         return torch.cat([self.words(words), *self._of_parts(characters, affixes)], -1)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from strukt.checks.lengths import Lengths
+from strukt.inference.settings import require_one_of
 from strukt.nn.attention import Attended, Attention
 from strukt.nn.encoders import LSTM, RNN, BiLSTM
 from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
@@ -95,9 +96,9 @@ class EncoderDecoder(nn.Module):
         size: Size of the outputs of each step.
 
     Raises:
-        ValueError: If a size is less than 1, input feeding is requested without attention, attention is given but
-            neither input feeding nor `output_context`, or `start` is ``last`` and the encoder's size is not
-            `hidden`.
+        ValueError: If a size is less than 1, input feeding is requested without attention, there is attention but
+            neither input feeding nor `output_context`, `decoder` or `start` is unknown, or the decoder starts
+            without attention from the ``last`` position and the encoder's size is not `hidden`.
 
     Examples:
         >>> from strukt.nn import BiLSTM, MeanFieldAttention
@@ -120,6 +121,8 @@ class EncoderDecoder(nn.Module):
     ) -> None:
         super().__init__()
         require_sizes(inputs=inputs, hidden=hidden)
+        require_one_of("decoder", decoder, ("lstm", "rnn"))
+        require_one_of("start", start, ("ends", "last"))
         if attention is None and input_feeding:
             raise ValueError("input_feeding is True without attention; there is no context to feed in")
         if attention is not None and not (input_feeding or output_context):

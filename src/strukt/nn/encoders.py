@@ -98,7 +98,7 @@ class RNN(_Stack):
         dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> encoder = RNN(8, 16)
@@ -122,7 +122,7 @@ class LSTM(_Stack):
         dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> encoder = LSTM(8, 16, layers=2)
@@ -146,7 +146,7 @@ class BiLSTM(_Stack):
         dropout: Probability that a feature is dropped for a whole sentence, before each layer but the first.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> encoder = BiLSTM(8, 16, layers=2)

@@ -40,7 +40,7 @@ def feature_map(name: str, size: int, features: int) -> nn.Module:
         features: Number of features.
 
     Raises:
-        ValueError: If the name is unknown.
+        ValueError: If the name is unknown, or a size is less than 1.
 
     Examples:
         >>> feature_map("favor", 16, 32)(torch.randn(5, 16)).shape
@@ -191,7 +191,7 @@ class NystromFeatures(nn.Module):
         width: Standard deviation of the Gaussian.
 
     Raises:
-        ValueError: If the landmarks have another shape, or the width is not above 0.
+        ValueError: If the landmarks have another shape or are empty, or the width is not above 0 and finite.
     """
 
     def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:

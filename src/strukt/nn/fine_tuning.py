@@ -68,7 +68,8 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
         recomputes: Whether to enable gradient checkpointing; see `recompute`.
 
     Raises:
-        SettingError: If the model has fewer layers than `frozen`, or does not support recomputation or adapters.
+        SettingError: If the model has fewer layers than `frozen`, its layers cannot be distinguished, or it does
+            not support recomputation or adapters.
         MissingExtraError: If peft is not installed.
     """
     if recomputes:

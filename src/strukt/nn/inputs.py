@@ -96,7 +96,7 @@ def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
     """Return the logs of word counts plus 1, as initial values for ``bias``, in its dtype.
 
     Raises:
-        ValueError: If `counts` does not have one entry of 0 or more for each word.
+        ValueError: If `counts` does not have one finite entry of 0 or more for each word.
     """
     if counts.shape != bias.shape:
         raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(bias.shape)}")

@@ -23,8 +23,8 @@ class Level(NamedTuple):
     Attributes:
         keys: ``(m,)``, the n-grams in ascending order: ``v + 1`` times the index of the context (the first k - 1
             words, an n-gram of the level below), plus the index of the last word.
-        counts: ``(m,)``, the count of each n-gram: its occurrences on the longest level, and the number of
-            distinct words before it on all others.
+        counts: ``(m,)``, the count of each n-gram: the number of distinct words before it; on the longest level,
+            and for n-grams that begin with the start symbol, its occurrences.
         discounts: ``(4,)``, the discounts for counts of 0, 1, 2, and 3 or more.
         totals: ``(contexts,)``, the sum of the counts in each context.
         backoff: ``(contexts,)``, the share of the total that discounts remove; the weight of the shorter context.
@@ -125,7 +125,13 @@ class KneserNey(nn.Module):
         return self._interpolated(contexts, x)
 
     def next(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """Return the log-probability of each next word after ``x (batch, n)``: ``(batch, v)``, in float64."""
+        """Return the log-probability of each next word after ``x (batch, n)``: ``(batch, v)``, in float64.
+
+        The words ``before`` are those of `log_probs`.
+
+        Raises:
+            ValueError: If nothing was counted.
+        """
         contexts = [numbers[:, -1:] for numbers in self._contexts(x, before)]
         return self._interpolated(contexts, torch.arange(self.words, device=x.device)[None])
 

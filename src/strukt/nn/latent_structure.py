@@ -133,7 +133,7 @@ class LatentStructure(nn.Module):
             `strukt.nn.estimators`, or its name. ``"sparsemap"`` sums over the few structures of the SparseMAP
             solution, ``"topk"`` over the k best; ``"argmax"``, ``"spigot"`` and ``"perceptron"`` read the best one
             and have surrogate gradients; ``"sample"`` and ``"relaxed"`` read samples during training;
-            ``"marginals"`` reads one soft structure.
+            ``"marginals"`` and ``"sparse-marginals"`` read one soft structure.
 
     A call takes the inputs, with the items of the batch along the first axis of each, and returns a `Mixture`.
     Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",

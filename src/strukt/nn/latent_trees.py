@@ -17,7 +17,7 @@ from strukt.factor_graph.linear_program import Relaxation
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
-from strukt.nn.inputs import precise
+from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.tree_gcn import nodes_of
 from strukt.structures.tree_budgets import BudgetedTrees, require_unlabelled, sparsemap_within_budget
 
@@ -30,6 +30,9 @@ class TreeScorer(nn.Module):
         arc_size: Size of the vectors that are compared to score an arc.
         single_root: Whether exactly one word is attached to the root.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> trees = TreeScorer(8, 4)(torch.randn(2, 5, 8), torch.tensor([5, 3]))
         >>> trees.mode.shape
@@ -38,6 +41,7 @@ class TreeScorer(nn.Module):
 
     def __init__(self, size: int, arc_size: int, single_root: bool = True) -> None:
         super().__init__()
+        require_sizes(size=size, arc_size=arc_size)
         self.single_root = single_root
         self.root = nn.Parameter(torch.zeros(size))
         self.dependent = nn.Linear(size, arc_size)
@@ -54,7 +58,7 @@ class TreeScorer(nn.Module):
             lengths: ``(batch,)``; all n if None.
 
         Raises:
-            ValueError: If a shape is wrong.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
         arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)

@@ -46,7 +46,7 @@ class LeftToRightModel(nn.Module, ABC):
             counts: ``(v,)``, the number of occurrences of each word; 1 is added to each (add-one smoothing).
 
         Raises:
-            ValueError: If `counts` does not have one entry for each word.
+            ValueError: If `counts` does not have one finite entry of 0 or more for each word.
         """
         self.bias.copy_(log_counts(counts, self.bias))
 

@@ -24,7 +24,8 @@ class Entmax(nn.Module):
             ``(heads, 1, 1)`` learns an alpha for each attention head (Correia, Niculae and Martins 2019).
 
     Raises:
-        ValueError: If alpha is not above 0, is learned and not above 1, or is a tensor with `learn` or `shape`.
+        ValueError: If alpha is not finite and above 0, is learned and not above 1, or is a tensor with `learn` or
+            `shape`.
 
     Examples:
         >>> heads = Entmax(1.5, learn=True, shape=(2, 1, 1))

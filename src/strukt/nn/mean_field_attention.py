@@ -100,6 +100,9 @@ class MeanFieldAttention(Attention):
 
         The other arguments are those of the class.
 
+        Raises:
+            ValueError: As the class does.
+
         Examples:
             >>> attend = MeanFieldAttention.of_perceptrons(4, 6, size=8, tol=1e-4)
             >>> attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6)).weights.shape

@@ -26,7 +26,8 @@ class MeanFieldEncoder(nn.Module):
         causal: Whether words attend only to the left.
 
     Raises:
-        ValueError: If a size is less than 1, or `inputs` differs from `labels` without a projection.
+        ValueError: If a size is less than 1, `inputs` differs from `labels` without a projection, or
+            `ProbabilisticTransformer` rejects an option.
 
     Examples:
         >>> import torch
@@ -48,7 +49,11 @@ class MeanFieldEncoder(nn.Module):
         self.causal = self.mean_field.causal
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Encoding:
-        """Return all distributions of mean field, given `(batch, n, inputs)` and lengths `(batch,)`."""
+        """Return all distributions of mean field, given `(batch, n, inputs)` and lengths `(batch,)`.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
+        """
         result: Encoding = self.mean_field(*self._scores_of(x, lengths))
         return result
 

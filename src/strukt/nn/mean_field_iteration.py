@@ -25,7 +25,7 @@ class MeanFieldIteration(nn.Module):
         feature_choice: ``all-dep``, features compete with words as heads; ``dep-split``, a separate choice in each
             channel; ``single-split``, a single choice.
         updates: The settings of mean-field updates.
-        dropout: Dropout of the probabilities of heads, and of the scores of labels.
+        dropout: Dropout of the probabilities of heads and of global features, and of the scores of labels.
         doubled: Whether messages between words are 2 sum_c Qh_c Qz T^(c)', those of a symmetric model.
         causal: Whether heads are to the left of their dependents.
         tells_heads: Whether dependents send messages to their heads.

@@ -34,7 +34,8 @@ class NeuralHMM(nn.Module):
     Args:
         states: Number of states, z.
         words: Size of the vocabulary, v.
-        rank: Rank r of the transitions; None for dense transitions.
+        rank: Rank r of the transitions; None for dense transitions, unless ``features`` is a layer, which then
+            determines r.
         size: Size of the vectors.
         features: Maps vectors ``(z, size)``, initially of length about 1, to log-features ``(z, r)``: a layer, or
             its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use.
@@ -50,7 +51,8 @@ class NeuralHMM(nn.Module):
             Rush 2020).
 
     Raises:
-        ValueError: If sizes do not fit, a dropout is not from 0 to below 1, or the temperature is not above 0.
+        ValueError: If a size is less than 1, the blocks do not fit, the name of ``features`` or ``vectors`` is
+            unknown, a dropout is not from 0 to below 1, or the temperature is not above 0.
 
     Source:
         Chiu and Rush (2020), "Scaling hidden Markov language models"; Chiu, Deng and Rush (2021), "Low-rank
@@ -137,7 +139,7 @@ class NeuralHMM(nn.Module):
             counts: ``(v,)``, the number of occurrences of each word; 1 is added to each (add-one smoothing).
 
         Raises:
-            ValueError: If `counts` does not have one entry for each word.
+            ValueError: If `counts` does not have one finite entry of 0 or more for each word.
         """
         self.bias.copy_(log_counts(counts, self.bias))
 

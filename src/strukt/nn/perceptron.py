@@ -16,6 +16,9 @@ def perceptron(inputs: int, size: int, dropout: float = 0.0) -> nn.Sequential:
         inputs: Size of the input vectors.
         size: Size of the output vectors.
         dropout: Probability that a feature is dropped for a whole sentence.
+
+    Raises:
+        ValueError: If `dropout` is not a probability below 1.
     """
     linear = nn.Linear(inputs, size)
     nn.init.orthogonal_(linear.weight)

@@ -89,11 +89,12 @@ class ProbabilisticTransformer(MeanFieldIteration):
         feature_choice: ``all-dep``, features compete with words as heads; ``dep-split``, a separate choice in each
             channel; ``single-split``, a single choice, the counterpart of a feed-forward layer.
         updates: The settings of mean-field updates.
-        dropout: Dropout of the probabilities of heads, and of the scores of labels including the root, after each
-            update.
+        dropout: Dropout of the probabilities of heads and of global features, and of the scores of labels
+            including the root, after each update.
 
     Raises:
-        ValueError: If a size is out of range, the name of an option is unknown, or a causal model has a root.
+        ValueError: If a size is out of range, the name of an option is unknown, `dropout` is not a probability, or
+            a causal model has a root.
 
     An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers, or
     O(g n h r) if only labels of words depend on heads (`label_scores`). In graphs of ``torch.compile`` and
@@ -188,6 +189,9 @@ class ProbabilisticTransformer(MeanFieldIteration):
         Forward and backward pass keep no n x n tensors if updates are asynchronous and those of heads are
         softmaxes with a step of 1, without damping and dropout. A root, dependency labels, features as heads
         (``all-dep``) and scores shared by all distances do need all pairs.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         beliefs, inside = self._beliefs(scores, lengths, with_heads=False)
         return _label_scores(beliefs, inside)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
+from strukt.inference.settings import require_one_of
 from strukt.nn.attention import Attention
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoders import run_recurrent
@@ -56,8 +57,8 @@ class RecurrentLanguageModel(LeftToRightModel):
         input_feeding: Whether a decoder reads the context; words are then read one by one.
 
     Raises:
-        ValueError: If a size, the number of layers or the window is less than 1, the cell is neither ``lstm`` nor
-            ``rnn``, or input feeding is requested without attention.
+        ValueError: If a size, the number of layers or the window is less than 1, `cell` is unknown, `dropout` is not a
+            probability below 1, or input feeding is requested without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
@@ -79,8 +80,7 @@ class RecurrentLanguageModel(LeftToRightModel):
     ) -> None:
         super().__init__(words, size)
         require_sizes(layers=layers, window=window)
-        if cell not in CELLS:
-            raise ValueError(f"cell is {cell!r}; expected one of {', '.join(CELLS)}")
+        require_one_of("cell", cell, tuple(CELLS))
         if input_feeding and attention is None:
             raise ValueError("input_feeding is True without attention; there is no context to feed in")
         self.dropout = SharedDropout(dropout)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from strukt.nn.biaffine import Biaffine
+from strukt.nn.inputs import require_sizes
 from strukt.nn.perceptron import perceptron
 
 
@@ -70,7 +71,7 @@ class SpanScorer(nn.Module):
         dropout: Dropout of the compared vectors.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> import torch
@@ -82,6 +83,7 @@ class SpanScorer(nn.Module):
         self, size: int, labels: int, span_size: int = 250, label_size: int = 100, dropout: float = 0.0
     ) -> None:
         super().__init__()
+        require_sizes(size=size, labels=labels, span_size=span_size, label_size=label_size)
         self.span_left = perceptron(size, span_size, dropout)
         self.span_right = perceptron(size, span_size, dropout)
         self.label_left = perceptron(size, label_size, dropout)

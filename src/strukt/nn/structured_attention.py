@@ -54,7 +54,7 @@ class StructuredAttention(nn.Module):
 
     A pair with score -inf is never aligned. If all pairs of a row have score -inf, the row has weights of 0 with
     ``"softmax"``, and all rows of its item have weights of 0 with ``"crf"``. The other kinds raise
-    `InfeasibleError` if no structure is left.
+    `InfeasibleError` if no matching is left.
 
     The shares of a row or a column are its weights divided by their sum, or by 0.01 if the sum is less, so that
     gradients stay bounded. If its weights are 0, so are its shares. With ``"softmax"``, ``weights`` equals
@@ -107,7 +107,8 @@ class StructuredAttention(nn.Module):
 
         Raises:
             ValueError: If a shape, a type or a value is wrong.
-            InfeasibleError: If every structure of some item contains a pair with score -inf.
+            InfeasibleError: If every matching of some item contains a pair with score -inf, for the three kinds of
+                matchings.
         """
         scores, lengths = _checked(scores, lengths)
         _, n, m = scores.shape

@@ -41,9 +41,9 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
         scheme: The name of the scheme, in upper or lower case.
 
     Raises:
-        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag does not belong to the scheme, or
-            if no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message names the tag,
-            and the schemes with all of the tags.
+        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag is no string or does not belong to
+            the scheme, or if no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message
+            names the tag, and the schemes with all of the tags.
 
     Complexity: O(c^2).
 
@@ -83,7 +83,7 @@ def bio_constraints(tags: Sequence[str]) -> Constraints:
         tags: The tags in the order of their indices.
 
     Raises:
-        ValueError: If a tag is not `O`, `B-X` or `I-X`, or if there is `I-X` without `B-X`.
+        ValueError: If ``tags`` is a string, if a tag does not belong to BIO, or if there is `I-X` without `B-X`.
 
     Examples:
         >>> bio_constraints(["O", "B-LOC", "I-LOC"]).start

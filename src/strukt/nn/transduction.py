@@ -37,7 +37,7 @@ class SymbolReader(nn.Module):
         dropout: Dropout of vectors and outputs.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
     """
 
     def __init__(
@@ -71,6 +71,9 @@ class SymbolReader(nn.Module):
             memory: The result of `read`.
             symbols: ``(batch, t)``, the symbols that the decoder reads, one for each step.
             state: The state after the previous steps; the initial state if None.
+
+        Raises:
+            ValueError: If the batch of the symbols differs from that of the memory.
         """
         return self.network.decode(self._vectors(symbols), memory, state)
 
@@ -98,7 +101,7 @@ class SequenceTransducer(SymbolReader):
         dropout: Dropout of vectors and outputs.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> from strukt.nn import LSTM, AdditiveAttention
@@ -131,7 +134,8 @@ class SequenceTransducer(SymbolReader):
         """Return the decoder steps that predict each symbol of ``y`` from the symbols before it.
 
         Raises:
-            ValueError: If ``y`` is not ``(batch, t)``, or a symbol is out of range.
+            ValueError: If ``y`` is not ``(batch, t)``, its batch differs from that of the memory, or a symbol is
+                out of range.
         """
         lengths_of_symbols("y", y, None, self.symbols)
         require_same_batch(x=memory.keys, y=y)
@@ -175,7 +179,7 @@ class SequenceRegressor(SymbolReader):
         dropout: Dropout of vectors and outputs.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
         >>> from strukt.nn import LSTM, AdditiveAttention

@@ -40,7 +40,8 @@ class Transformer(SentenceEncoder):
         causal: Whether words attend only to themselves and to words on their left.
 
     Raises:
-        ValueError: If a size is less than 1, or `heads` does not divide `size`.
+        ValueError: If a size is less than 1, `heads` does not divide `size` and `head_size` is None, the positions
+            are unknown, or `dropout` is not a probability.
 
     Examples:
         >>> encoder = Transformer(8, 16, layers=2, heads=4, positions="relative")

@@ -69,7 +69,7 @@ class TreeGCN(nn.Module):
             `(batch, n, hidden)`, zero in the padding.
 
         Raises:
-            ValueError: If a shape is wrong.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
@@ -84,7 +84,7 @@ class TreeGCN(nn.Module):
             W_self x, W_up x and W_down x of the root and the words: `(batch, n + 1, 3 hidden)`.
 
         Raises:
-            ValueError: If a shape is wrong.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         projected: Tensor = self.layers[0](nodes_of(self.root, vectors, lengths))
         return projected

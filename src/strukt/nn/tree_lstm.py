@@ -95,7 +95,7 @@ class ChildSumTreeLSTM(nn.Module):
             The states of the words and of the root; a tree without words consists of the root only.
 
         Raises:
-            ValueError: If a shape is wrong, or the arcs of an item do not form a tree.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or the arcs of an item are no tree.
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
@@ -110,7 +110,7 @@ class ChildSumTreeLSTM(nn.Module):
             W x + b of f, i, o and u, for the root and the words: `(batch, n + 1, 4 hidden)`.
 
         Raises:
-            ValueError: If a shape is wrong.
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
         projected: Tensor = self.inputs(nodes_of(self.root, vectors, lengths))
         return projected
@@ -124,7 +124,7 @@ class ChildSumTreeLSTM(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Raises:
-            ValueError: If a shape is wrong, or the arcs of an item do not form a tree.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or the arcs of an item are no tree.
         """
         arcs, lengths = arcs_within(projected, arcs, lengths, 4 * self.hidden)
         heads = _heads(arcs, lengths)

@@ -28,7 +28,7 @@ class HashLayer(nn.Module):
         dropout: Dropout after the attention and after the feed-forward network.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If a size is less than 1, or `dropout` is not a probability.
 
     Examples:
         >>> layer = HashLayer(16, bits=3)
