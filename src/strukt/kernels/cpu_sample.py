@@ -79,7 +79,7 @@ def accumulate(weights: Array) -> None:
 
 @inner
 def find_of_three(cumulative: Array, number: float) -> int:
-    """Return the index that a random number selects among three weights, after `accumulate`."""
+    """Return the index that a random number selects among three weights, ``cumulative (3,)`` from `accumulate`."""
     return int(cumulative[0] <= number) + int(cumulative[1] <= number)
 
 

@@ -120,6 +120,9 @@ def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
 
 
 def along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-    """Return rows i of one tensor and rows i + offset of the other, for all i for which both exist."""
+    """Return rows i of one tensor and rows i + offset of the other, for all i for which both exist.
+
+    Both tensors are ``(batch, n, ...)``, the results ``(batch, n - |offset|, ...)``.
+    """
     n = left.shape[1] - abs(offset)
     return left.narrow(1, max(-offset, 0), n), right.narrow(1, max(offset, 0), n)

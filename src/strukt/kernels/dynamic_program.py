@@ -112,7 +112,7 @@ class DynamicProgram:
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
-    """Return the index on the last axis of the part that is used at each position; -1 if none is."""
+    """Return the last index of the used part at each position of ``parts (*positions, c)``; -1 if none is used."""
     if not parts.shape[-1]:
         return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
     return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)

@@ -89,7 +89,7 @@ class ExtendedPairs(FlatPairs):
 
 
 def indices_of_mark(marks: Array, mark: float) -> Tensor | None:
-    """Return the indices of the items with a mark; if there are none, return None, which is quick to test."""
+    """Return the indices of the items with a mark in ``marks (batch,)``; None, quick to test, if there are none."""
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 
 
@@ -100,7 +100,7 @@ def compute_chosen(
 
     Args:
         function: Computes a batch from the arguments; results beyond those of ``results`` are ignored.
-        chosen: The indices of these items; None if there are none.
+        chosen: ``(count,)``, the indices of these items; None if there are none.
         results: The results of the batch, updated in place. The entries of chosen items are replaced; an entry
             that several items share is a sum over them, to which the chosen items are added.
         arguments: The arguments of the batch, tensors before numbers; several items may share an entry.

@@ -24,7 +24,10 @@ RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
 
 
 def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
-    """Return the groups of the items in each ring, plain numbers first, with the ring; skip impossible items."""
+    """Return the groups of the items in each ring, plain numbers first, with the ring; skip impossible items.
+
+    ``kinds (batch,)`` has the ring of each item, as in charts (`strukt.kernels.engine.items`).
+    """
     if kinds.tolist().count(PLAIN) == len(kinds):
         return [(groups, None)]
     return [(of_kind(groups, kinds, kind), ring) for kind, ring in RINGS]

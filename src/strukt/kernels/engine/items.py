@@ -74,7 +74,10 @@ def _ring_of(ring: Array | None, probable: bool, out_of_range: int, total: float
 
 @inner
 def logs_of(table: Table, scores: Array, row: Array, workspace: Array) -> Array:
-    """Return the logs of an item's weights: from its chart if they are sums over values, else from its scores."""
+    """Return the logs of an item's weights: from its ``row (entries,)`` of the chart, or else from its scores.
+
+    The chart has them if weights are sums over values. ``workspace (weights,)`` may be overwritten.
+    """
     if scores.ndim > 1:
         first = HEAD + table.maker.shape[0]
         return row[first : first + table.places.shape[0]]
@@ -124,7 +127,11 @@ def cells_again(
     table: Table, weight_scores: Array, ring: Array | None, weight: Array, power: Array | None, row: Array,
     again: Array, exponent: Array | None, workspace: Array, powers: Array,
 ) -> Any:  # fmt: skip
-    """Restore the weights of a possible item; return its cells, from the chart if it is plain, else recomputed."""
+    """Restore the weights of a possible item; return its cells, from the chart if it is plain, else recomputed.
+
+    ``row (entries,)`` is its row of the chart, and ``again (cells,)`` gets recomputed cells; the other arrays are
+    those of `strukt.kernels.engine.inside_outside`.
+    """
     if ring is None:
         load(weight_scores, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
         return row[HEAD : HEAD + table.maker.shape[0]]

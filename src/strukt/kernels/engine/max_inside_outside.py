@@ -15,7 +15,8 @@ def level(weight_scores: Array, groups: Array, times: Array) -> float:
     """Subtract the best score of each group of weights, if every structure uses one of them; return the total.
 
     The total is -inf if a group that all structures use has no possible weight. Groups used several times are
-    unchanged, so that ties remain ties.
+    unchanged, so that ties remain ties. ``weight_scores`` are ``(weights,)``; ``groups (groups + 1,)`` and ``times
+    (groups,)`` as in `Program`.
     """
     kept_apart()
     shift = 0.0

@@ -7,9 +7,10 @@ lie between `LOW` and `HIGH`. *Extended* numbers have a mantissa from 1 to below
 exact to rounding for scores of any size, without logarithms. An item that does not fit plain numbers is computed
 in extended ones.
 
-Kernels take mantissas and exponents as two arrays. In plain numbers the exponents are None, for which the compiler
-removes the code that uses them. Loops over runs count in unsigned integers: the compiler tests each signed index
-for being negative, which would count from the end.
+Kernels take mantissas and exponents as two arrays, ``value`` and ``exponent (cells,)``, ``weight`` and ``power
+(weights,)``, and for the terms of a row ``workspace`` and ``powers (terms,)``. In plain numbers the exponents are
+None, for which the compiler removes the code that uses them. Loops over runs count in unsigned integers: the
+compiler tests each signed index for being negative, which would count from the end.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ def load(
 
     Args:
         weight_scores: ``(weights,)``, the logs.
-        groups: The offsets of groups of weights.
-        times: The number of weights of each group that a structure uses. If it is 1, the weights of the group
-            become probabilities; else a constant times the degree is subtracted from the log of each.
+        groups: ``(groups + 1,)``, the offsets of groups of weights.
+        times: ``(groups,)``, the number of weights of each group that a structure uses. If it is 1, the weights of
+            the group become probabilities, or in extended numbers at most 1; else a constant times the degree is
+            subtracted from the log of each.
         degrees: ``(weights,)``; see `Program`.
         progress: The sum of degrees of every structure.
         constant: The constant per degree; if NaN, it is the mean of the logs per degree of the first group that

@@ -38,6 +38,9 @@ def row_of(scores: Sequence[Tensor]) -> Array:
 
 
 def parts_of(rows: Array, scores: Sequence[Tensor]) -> Scores:
-    """Split rows into the types and shapes of the scores; copy them, as results of operators share no memory."""
+    """Split rows ``(batch, places)`` into the types and shapes of the scores.
+
+    The parts are copies, as results of operators share no memory.
+    """
     parts = zip(parted(torch.from_numpy(rows), scores), scores, strict=True)
     return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

@@ -100,7 +100,9 @@ def draw(
 ) -> int:  # fmt: skip
     """Draw an exact sample, write its weights to ``used``, and return their number. The total must not be 0.
 
-    ``kept`` caches the cumulative shares of rows for further samples.
+    ``kept`` caches the cumulative shares of rows for further samples. ``state (1,)`` is that of the random
+    numbers; ``stack`` and ``powers (terms,)`` are overwritten. The other arrays are those of
+    `inside_outside.inside`.
     """
     kept_apart()
     flat, width = kept.sums.reshape(-1), kept.sums.shape[1]

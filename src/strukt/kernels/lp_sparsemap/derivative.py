@@ -31,7 +31,10 @@ class Projection:
 
 
 def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
-    """Return the marginals with the derivative of ``projection(moved)``; differentiable any number of times."""
+    """Return the marginals with the derivative of ``projection(moved)``; differentiable any number of times.
+
+    All tensors are ``(batch, V)``.
+    """
     return _Marginals.apply(moved, marginals, projection)  # type: ignore[no-any-return, no-untyped-call]
 
 

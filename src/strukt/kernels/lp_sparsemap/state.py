@@ -99,7 +99,7 @@ class State(NamedTuple):
 
 
 def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, threshold: Array) -> State:
-    """Allocate the state of a batch; marginals and multipliers are still 0."""
+    """Allocate the state of a batch; marginals and multipliers are still 0. The arrays are those of `State`."""
     batch, copies, factors = len(scores), len(graph.copies), len(graph.kinds)
 
     def zeros(*shape: int, dtype: Any = np.float64) -> Array:

@@ -56,7 +56,7 @@ class Run:
         return self.place_scores.index_select(1, self.table.places)
 
     def numbers(self, memory: Tensor | None = None) -> Numbers:
-        """Allocate numbers of all cells, or view them in a memory."""
+        """Allocate numbers of all cells, or view them in a memory of float64, ``(batch, width)``."""
         if memory is None:
             memory = self.place_scores.new_empty(self.batch, self._width, dtype=torch.float64)
         memory = memory.contiguous()
@@ -97,7 +97,7 @@ class Run:
         return Around(weighed, bare, parts)
 
     def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
-        """Return the growth of cells along a direction of weights, and by the surprise of choices."""
+        """Return the growth of cells along ``direction (batch, weights)``, and by the surprise of choices."""
         table, tile = self.table, _half(_half(self.table.tile))  # growths are float64 for all scores
         theirs, their_chart = other or (self, chart)
         cells = self.place_scores.new_empty(self.batch, table.cells, dtype=torch.float64)
