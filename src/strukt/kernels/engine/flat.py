@@ -89,7 +89,7 @@ class ExtendedPairs(FlatPairs):
 
 
 def indices_of_mark(marks: Array, mark: float) -> Tensor | None:
-    """Return the indices of the items with a mark in ``marks (batch,)``; None, quick to test, if there are none."""
+    """Return the indices of the items with a mark in ``marks (batch,)``; None, quick to test, if there is none."""
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 
 
