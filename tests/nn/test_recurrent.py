@@ -53,8 +53,3 @@ def test_looking_back_is_what_reading_does(kind):
     else:
         last = model.join(torch.cat([query, context], -1))
     torch.testing.assert_close(last, outputs[:, 5:])
-
-
-def test_other_cells_are_refused():
-    with pytest.raises(ValueError, match="cell is 'gru'; expected one of lstm, rnn"):
-        RecurrentLanguageModel(7, 8, cell="gru")

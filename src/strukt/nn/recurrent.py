@@ -57,8 +57,8 @@ class RecurrentLanguageModel(LeftToRightModel):
         input_feeding: Whether a decoder reads the context; words are then read one by one.
 
     Raises:
-        ValueError: If a size, the number of layers or the window is less than 1, `cell` is unknown, `dropout` is not a
-            probability below 1, or input feeding is requested without attention.
+        ValueError: If a size, the number of layers or the window is less than 1, `cell` is unknown, `dropout` is
+            not a probability below 1, or input feeding is requested without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
