@@ -86,3 +86,8 @@ def test_characters_and_affixes_may_be_left_out():
 def test_the_dropout_of_words_is_a_probability(share):
     with pytest.raises(ValueError, match=f"word_dropout is {share}; expected a probability, 0 to 1"):
         WordEmbeddings(9, 4, word_dropout=share)
+
+
+def test_convolutions_need_a_width():
+    with pytest.raises(ValueError, match="widths is empty; expected at least one odd width"):
+        CharacterCNN(30, 12, widths=())

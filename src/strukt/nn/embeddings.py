@@ -22,7 +22,8 @@ class CharacterCNN(nn.Module):
         widths: Odd widths of the convolutions.
 
     Raises:
-        ValueError: If a size is less than 1, a width is even, or `size` is not a multiple of the number of widths.
+        ValueError: If a size is less than 1, a width is even, there is none, or `size` is not a multiple of their
+            number.
 
     Examples:
         >>> CharacterCNN(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
@@ -34,6 +35,8 @@ class CharacterCNN(nn.Module):
     ) -> None:
         super().__init__()
         require_sizes(characters=characters, size=size, embedding=embedding)
+        if not widths:
+            raise ValueError("widths is empty; expected at least one odd width")
         if size % len(widths) or not all(width % 2 for width in widths):
             raise ValueError(
                 f"size is {size} and widths {widths}; expected a multiple of {len(widths)}, and odd widths"
