@@ -77,7 +77,11 @@ class Attention(nn.Module, abc.ABC):
         return Attended(weights @ keys, weights)
 
     def within(self, queries: Tensor, keys: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the keys with zeros in the padding, the lengths, and the mask of the lengths: ``(batch, 1, n)``.
+        """Check the arguments of `forward`, and prepare keys and lengths.
+
+        Returns:
+            The keys with zeros in the padding, the lengths ``(batch,)``, and their mask ``(batch, 1, n)``, True
+            within the lengths.
 
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.

@@ -54,7 +54,10 @@ def batch_equals_its_items(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def constant_on_a_position_only_shifts(subject: Subject) -> None:
-    """Add a constant to rows of entries of which every structure uses the same number: only totals may change."""
+    """Add a constant to each row of which all structures use equally many parts: only the log-partition changes.
+
+    A row is the last axis of the main scores. The marginals of such a row sum to the number of parts used.
+    """
     case = subject.case()
     uses = case.stack([table.parts.sum(-1).amin(0) for table in case.tables])
     constant_rows = uses == case.stack([table.parts.sum(-1).amax(0) for table in case.tables])
