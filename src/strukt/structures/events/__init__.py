@@ -200,7 +200,7 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """Return the places of the positive bits of codes, and those of the negative bits, in scores ``(..., bits)``.
+    """Return the places in scores ``(..., bits)`` of the bits that are 1 in codes, and of those that are 0.
 
     Args:
         spans: ``(rows, count)``, the flat indices of spans, negative for none.

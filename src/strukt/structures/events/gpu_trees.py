@@ -89,7 +89,7 @@ def read_spans(
 
 @triton.jit
 def bit_places(spans, codes, positive, negative, total, bits, B: tl.constexpr):
-    """Write the places of the positive and of the negative bits of codes; -1 for bits of the other sign.
+    """Write the place of each 1 bit of the codes to ``positive``, and of each 0 bit to ``negative``; else -1.
 
     Arrays: ``spans`` and ``codes (total // bits,)``, with -1 for no span; ``positive`` and ``negative (total,)``.
     """

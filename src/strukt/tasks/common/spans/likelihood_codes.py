@@ -22,8 +22,9 @@ from strukt.tasks.common.spans.layer import GoldSpans
 class LikelihoodCodes(CodeSpans):
     """A layer of spans with binary codes, trained by contrastive hashing and the likelihood of the tree.
 
-    It adds to the published model, `PublishedCodes`: the likelihood, fixed codes of labels, a temperature, and a
-    perceptron before queries and keys. Similarities are those of bits given their span.
+    In addition to the published model, `PublishedCodes`, it has the likelihood, fixed codes of labels, a
+    temperature, and a perceptron before queries and keys. The contrastive loss compares the probabilities of bits
+    given their spans, or joint probabilities if the likelihood has weight 0.
 
     Args:
         config: The configuration of the task.
@@ -31,7 +32,7 @@ class LikelihoodCodes(CodeSpans):
         labels: The labels of spans in the training corpus.
 
     Attributes:
-        code_words: ``(labels, K)``, the K bits of each label's code, 0 or 1; None if codes are learned.
+        code_words: ``(labels, K)``, the K bits of each label's code, 0 or 1; None if codes are not fixed.
     """
 
     code_words: Tensor | None
