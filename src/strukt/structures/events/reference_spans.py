@@ -24,7 +24,7 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """Return the places of the bits that are 1 and of those that are 0: see `strukt.structures.events.bit_places`."""
+    """Return the places of the 1 bits and of the 0 bits: see `strukt.structures.events.bit_places`."""
     axis = torch.arange(bits, device=codes.device)
     used, positive = (spans >= 0).unsqueeze(-1), (codes.unsqueeze(-1) >> axis & 1) > 0
     place = spans.unsqueeze(-1) * bits + axis

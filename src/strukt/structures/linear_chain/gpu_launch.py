@@ -19,7 +19,10 @@ any_scores = True
 
 
 def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
-    """Return True if a vector of one number per tag fits into registers; see `strukt.kernels.dispatch`."""
+    """Return True if there are scores of a supported type, and one number per tag fits into registers.
+
+    See `strukt.kernels.dispatch`.
+    """
     return is_known(unary) and unary.shape[2] <= gpu_launch_tiles.MOST
 
 
