@@ -51,8 +51,8 @@ class LowRankPCFG(ContextFreeGrammar):
     O(n^3 r + n^2 s r + n p r), like `marginals`, `condition` and `sample`. Best trees do not decompose over ranks,
     because the score of a tree sums over them: `mode`, `topk`, `max_marginals`, `entropy`, `cross_entropy`,
     `log_count`, `rsample_relaxed`, `sparsemap` and all operators that need them build all rules (`to_pcfg`), and
-    raise NotImplementedError for more than 2^24. `mbr` also works with more, if no score of the grammar is -inf. It
-    is the customary way to parse with such grammars.
+    raise NotImplementedError for more than 2^24. `mbr` also works with more, if no score of the grammar is -inf.
+    It is the customary way to parse with such grammars.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
