@@ -6,12 +6,14 @@ from tests import tiny_corpora
 from tests.tasks.classify import test_model as classification
 from tests.tasks.cogs import test_model as semantic_parsing
 from tests.tasks.common.numbers import test_model as numbers
+from tests.tasks.listops import test_model as expressions
 
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.cogs.model import SemanticParser
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.count.model import ChunkCounter
 from strukt.tasks.dependency.model import Parser
+from strukt.tasks.listops.model import ListModel
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.sort.model import Sorter
 from strukt.tasks.tag.model import Tagger
@@ -37,6 +39,11 @@ CASES = {
     "cogs": (SemanticParser, semantic_parsing.config(), semantic_parsing.SENTENCES),
     "cogs by sentences": (SemanticParser, cogs_config(), semantic_parsing.SENTENCES),
     "sort": (Sorter, numbers.config("sort"), numbers.corpus("sort", 8)),
+    "values": (
+        ListModel,
+        expressions.config(target="value", structure="flat", reads="words"),
+        expressions.SENTENCES[:8],
+    ),
     "count": (ChunkCounter, numbers.config("count"), numbers.corpus("count", 8)),
 }
 

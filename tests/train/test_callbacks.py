@@ -4,7 +4,10 @@
 import pytest
 from tests import tiny_corpora
 
+from strukt.data import conllu
+from strukt.tasks.tag.model import Tagger
 from strukt.train import checkpoints
+from strukt.train.callbacks import Evaluation
 from strukt.train.fit import fit
 
 TRAIN, DEV = tiny_corpora.trees(40), tiny_corpora.trees(8, seed=1)
@@ -48,6 +51,17 @@ def test_the_loss_on_the_development_corpus_is_kept_where_it_decides(tmp_path):
     losses = [scores["dev_loss"] for scores in results["history"]]
     assert 0 < losses[-1] < losses[0]
     assert "dev_loss" not in fit("tag", config(), tmp_path / "n", train=TRAIN, dev=DEV)["dev"]
+
+
+def test_the_loss_on_the_development_corpus_does_not_depend_on_batches():
+    model = Tagger.from_corpus(tiny_corpora.tag_config(), TRAIN)
+    short = conllu.from_forms(["the", "cat"]).annotated(xpos=["DT", "NN"])
+    known = [*DEV, short]
+    losses = []
+    for tokens in (1000, 1):
+        model.config.trainer.tokens = tokens
+        losses.append(Evaluation(TRAIN, known)._dev_loss(model)["dev_loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_where_there_is_no_terminal_only_scores_are_shown(tmp_path, capfd):

@@ -76,6 +76,12 @@ def test_the_page_tells_data_metrics_speed_and_licence(model):
     assert re.search(r"## Licence\n\nmit. Licence of the training data: CC0.", text)
 
 
+def test_plain_text_of_pairs_has_a_tab(model, monkeypatch):
+    assert "one sentence per line" in str(card(model))
+    monkeypatch.setattr(type(model), "task", "nli")
+    assert "Plain text has one pair of sentences per line, with a TAB" in str(card(model))
+
+
 def test_what_is_not_known_is_not_made_up(model):
     found = card(model, metrics={})
     text = str(found)

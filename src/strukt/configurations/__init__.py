@@ -45,7 +45,7 @@ def configurations() -> dict[str, Configuration]:
         >>> all(name == configuration.name for name, configuration in configurations().items())
         True
     """
-    loaded = (_read(path) for path in sorted(FOLDER.rglob("*.yaml")))
+    loaded = sorted(map(_read, FOLDER.rglob("*.yaml")), key=lambda configuration: configuration.name)
     return {configuration.name: configuration for configuration in loaded}
 
 

@@ -37,7 +37,7 @@ class EntityF1:
     def update(self, gold: Iterable[Entity], predicted: Iterable[Entity]) -> None:
         """Add the entities of one sentence.
 
-        Complexity: that of sorting the entities.
+        Complexity: O(m log m) comparisons for m entities.
         """
         gold_depths, predicted_depths = _depth_of_each(gold), _depth_of_each(predicted)
         right = gold_depths.keys() & predicted_depths.keys()

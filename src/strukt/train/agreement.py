@@ -8,7 +8,7 @@ import torch
 from lightning.pytorch import Trainer
 
 SECONDS = 1.0
-"""The seconds between two exchanges with the other processes, if steps are short."""
+"""The intended seconds between two exchanges: more if a step is longer, and fewer if `MOST_STEPS` limits them."""
 
 MOST_STEPS = 100
 """The largest number of steps between two exchanges, however short the steps are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -56,7 +57,10 @@ class Evaluation(Callback):
             )
 
     def _dev_loss(self, model: Model) -> dict[str, float]:
-        """Return the mean loss of the development sentences whose labels the model knows; empty if none are."""
+        """Return the mean loss of the development sentences whose labels the model knows, as `dev_loss`.
+
+        If there are no such sentences, return an empty dictionary.
+        """
         if self._known is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about sentences that training would leave out
@@ -67,12 +71,13 @@ class Evaluation(Callback):
         total = 0.0
 
         def run(pieces: list[list[Sentence]]) -> float:
-            return sum(len(piece) * float(model.loss(model.collate(piece).to(model.device))) for piece in pieces)
+            losses = (float(model.loss(model.collate(piece).to(model.device))) for piece in pieces)
+            return sum(map(operator.mul, map(model.weight, pieces), losses))
 
         with model.predicting():
             for indices in batches(model.sizes(self._known), model.config.trainer.tokens):
                 total += in_fitting_pieces(run, [self._known[index] for index in indices])
-        return {DEV_LOSS: min(total / len(self._known), LARGEST_SCORE)}
+        return {DEV_LOSS: min(total / model.weight(self._known), LARGEST_SCORE)}
 
 
 def _is_known(model: Model, sentence: Sentence) -> bool:

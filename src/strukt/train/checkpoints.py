@@ -1,7 +1,8 @@
 """Checkpoints, from which training resumes bit for bit.
 
-A checkpoint is a folder `step-00000400` with weights, averages, the optimizer's state and the best weights
-so far (safetensors), and `state.json`: the progress, and the sha256 of each file. Order, dropout and learning
+A checkpoint is a folder such as `step-00000400` with weights, averages, the optimizer's state and the best weights
+so far (safetensors), and `state.json`: the progress, the state of the gradient scaler, and the sha256 of each
+safetensors file. Order, dropout and learning
 rate are functions of (seed, progress), so no random state is saved. A checkpoint is written to a temporary folder,
 which is then renamed. The last two are kept.
 """

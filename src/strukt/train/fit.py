@@ -58,7 +58,7 @@ def fit(
         SettingError: If an option has an invalid value.
         StruktError: If the folder is in use, or holds files that would be overwritten; if a corpus is missing; or
             if training diverges.
-        MissingExtraError: If Lightning is not installed.
+        MissingExtraError: If Lightning, or a package that the model needs, is not installed.
         SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
             program has returned. Without a handler, the signal itself ends the process at that point.
     """

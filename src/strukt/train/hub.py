@@ -72,7 +72,9 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
             folder: The folder of the model.
 
         Raises:
-            DataError: If the folder holds no model, an unfinished or exported model, or a damaged file.
+            DataError: If the folder holds no model, an unfinished or exported model, a model in a newer format, or
+                a damaged file.
+            MissingExtraError: If a package that the model needs is not installed.
         """
         path = Path(folder)
         card, model = path / CARD, saved_model.load(path)
@@ -124,6 +126,7 @@ def push(folder: str | os.PathLike[str], repository: str, private: bool = False)
 
     Raises:
         DataError: If the folder holds no model with weights that can be loaded, or if the model cannot be pushed.
+        MissingExtraError: If a package that the model needs is not installed.
     """
     model = HubModel.of_folder(folder)
     facts = {"name": repository.rpartition("/")[2]}

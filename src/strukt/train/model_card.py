@@ -43,6 +43,12 @@ PIPELINES: Mapping[str, str] = {
 }
 """The hub's name (`pipeline_tag`) for each task that it knows."""
 
+PLAIN_TEXT: Mapping[str, str] = {
+    "nli": "one pair of sentences per line, with a TAB between premise and hypothesis",
+    "listops": "one expression per line, with spaces between its symbols",
+}
+"""The format of plain text for tasks that do not read one sentence per line."""
+
 @dataclass(frozen=True)
 class Facts:
     """Facts that a card needs but the saved model does not record.
@@ -81,7 +87,7 @@ def model_card(
     sections = [
         f"# {name}",
         _task(model),
-        _use(),
+        _use(model),
         _training_data(model, data, licence),
         _quality(metrics, facts.trial),
         _speed(model, facts.trial),
@@ -129,8 +135,9 @@ def _task(model: Model) -> str:
     return f"A model of the task `{model.task}` of strukt ({summary}){reads}."
 
 
-def _use() -> str:
-    return """\
+def _use(model: Model) -> str:
+    plain = PLAIN_TEXT.get(model.task, "one sentence per line, with spaces between words and punctuation marks")
+    return f"""\
 ## How to use it
 
 `MODEL` is the folder of this model, or `hf://user/name` on the hub.
@@ -150,7 +157,7 @@ for sentence in model.predict(corpus.read("raw.txt", readers=model.readers())):
     print(sentence)
 ```
 
-Plain text has one sentence per line, with spaces between words and punctuation marks."""
+Plain text has {plain}."""
 
 
 def _training_data(model: Model, data: Sequence[str], licence: str | None) -> str:

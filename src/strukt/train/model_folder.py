@@ -79,6 +79,9 @@ def writing(
 
     Yields:
         The folder, which becomes complete when the context ends.
+
+    Raises:
+        DataError: If the path of the folder is not UTF-8, or a file cannot be written.
     """
     here = this_environment()
     path = Path(folder)
@@ -181,7 +184,8 @@ def require_format(path: Path) -> None:
     """Check that a folder holds a finished model in a format that this release reads.
 
     Raises:
-        DataError: If it holds no model, an unfinished one, or one in a newer format.
+        DataError: If it holds no model, an unfinished one, or one in a newer format; if format.json is damaged; or
+            if the path of the folder is not UTF-8.
     """
     if not os.path.isdir(path):
         raise DataError("there is no such model folder", path)

@@ -62,8 +62,8 @@ def training_processes(devices: int) -> Processes:
         devices: Number of devices: the option `--trainer.devices`.
 
     Raises:
-        SettingError: If a launcher has started the processes and `devices` is not 1, or if `srun` was started
-            without the number of tasks on each machine.
+        SettingError: If a launcher has started the processes and `devices` is not 1, or if `srun` does not state
+            the number of tasks on each machine, the same for all machines.
 
     Examples:
         >>> training_processes(devices=2)
@@ -95,7 +95,7 @@ def _of_srun() -> Processes | None:
     on_machine = int(os.environ.get("SLURM_NTASKS_PER_NODE", "0"))
     if not on_machine or count % on_machine:
         raise SettingError(
-            f"srun has started {count} tasks, but not with the same number on each machine; "
+            f"srun has started {count} tasks, but does not state an equal number for each machine; "
             "give that number with --ntasks-per-node"
         )
     return Processes(on_machine, count // on_machine, int(os.environ["SLURM_PROCID"]), "srun")

@@ -60,9 +60,9 @@ def load(folder: str | os.PathLike[str]) -> Model:
             downloaded. `hf://user/name@revision` selects a revision; the latest is the default.
 
     Raises:
-        DataError: If the folder holds no model, an unfinished model, or a damaged file; or if the hub has no such
-            model or cannot be reached.
-        MissingExtraError: If a package to download the model or to run its graphs is not installed.
+        DataError: If the folder holds no model, an unfinished model, a model in a newer format, or a damaged file;
+            or if the hub has no such model or cannot be reached.
+        MissingExtraError: If a package that is needed to download, build or run the model is not installed.
     """
     if str(folder).startswith(HUB):
         from strukt.train.hub_download import download

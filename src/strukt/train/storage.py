@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def require_regular(path: Path) -> None:
-    """Raise DataError if a path leads to a pipe, a device or a folder, from which reading may never end."""
+    """Raise DataError if a path leads to a pipe, a device or a folder: reading these may fail, or never end."""
     if path.exists() and not path.is_file():
         raise DataError("is not a regular file; restore it from a copy", path)
 

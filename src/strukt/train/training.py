@@ -43,6 +43,9 @@ class Training(LightningModule):
         progress: Progress of the run.
         average: The averaged weights; set when training starts.
         best: The averaged weights after the best epoch so far, on the CPU; empty before the first evaluation.
+
+    Raises:
+        DataError: If the checkpoint does not fit the model.
     """
 
     average: Average
@@ -157,15 +160,13 @@ class Training(LightningModule):
         )
 
     def _gradients(self, sentences: list[Sentence]) -> float:
-        def weight(part: list[Sentence]) -> int:
-            return len(part) if self.model.mean_over == "sentences" else sum(map(len, part))
-
         def run(pieces: list[list[Sentence]]) -> float:
             self.zero_grad()
             total = 0.0
             for piece in pieces:
                 batch = self.model.collate(piece).to(self.device)
-                loss = (self.model.loss(batch) + self.model.penalty()) * (weight(piece) / weight(sentences))
+                share = self.model.weight(piece) / self.model.weight(sentences)
+                loss = (self.model.loss(batch) + self.model.penalty()) * share
                 with torch.autocast(
                     self.device.type, enabled=False
                 ):  # backward uses the types of the forward pass

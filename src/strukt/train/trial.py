@@ -54,7 +54,7 @@ def run_trial(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
         name: Name of the corpus.
 
     Raises:
-        DataError: If the corpus holds no sentence, or as for `measure`.
+        DataError: If the corpus holds no sentence, or `Model.measure` raises it.
     """
     known = list(sentences)
     if not known:

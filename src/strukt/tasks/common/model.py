@@ -132,8 +132,12 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @property
     def mean_over(self) -> Average:
-        """Unit over which `loss` is a mean; training weights parts of a batch by their number of units."""
+        """Unit over which `loss` is a mean; `weight` counts it."""
         return "words"
+
+    def weight(self, sentences: Sequence[Sentence]) -> int:
+        """Return the number of units of `mean_over`, by which the losses of parts of a batch are weighted."""
+        return len(sentences) if self.mean_over == "sentences" else sum(map(len, sentences))
 
     def penalty(self) -> Tensor | float:
         """Return a term of the loss that does not depend on the batch."""

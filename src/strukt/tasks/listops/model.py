@@ -23,6 +23,7 @@ from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, SparseMAP
 from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.mean_loss import Average
 from strukt.tasks.common.prediction import diagrams_of_heads
 from strukt.tasks.common.sentences import trainable_sentences
 from strukt.tasks.common.structured_model import StructuredModel, counts_of, few_of
@@ -80,6 +81,11 @@ class ListModel(StructuredModel):
             present = ", ".join(map(str, arities)) or "none"
             raise DataError(f"expected operators of at least two arities, found {present}", config.train)
         return {"labels": Vocabulary(map(str, sorted(arities)))}
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return "sentences" if self.config.target == "value" else "words"
 
     @property
     @override
