@@ -60,7 +60,7 @@ class TrainerConfig:
         checkpoint_steps: Number of steps between checkpoints.
         precision: Floating-point precision; auto is bf16 if the hardware supports it. Weights are kept, and
             structures computed, in 32 bits.
-        accelerator: Device to train on.
+        accelerator: Device to train on; auto is a GPU or another accelerator if there is one, else the CPU.
         devices: Number of devices, or of processes on CPUs. Leave it out under torchrun or srun, which start
             the processes.
         threads: Number of CPU threads; 0 for PyTorch's default.

@@ -113,4 +113,8 @@ class EncodedModel(Model):
     @classmethod
     @abstractmethod
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the vocabularies of the predicted symbols."""
+        """Return the vocabularies of the predicted symbols.
+
+        Raises:
+            DataError: If the corpus has too few symbols to learn from.
+        """

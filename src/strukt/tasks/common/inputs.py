@@ -23,8 +23,9 @@ def sentences_of(inputs: Inputs, read_text: Callable[[Source], Iterator[Sentence
         read_text: Reads sentences from plain text.
 
     Raises:
-        DataError: If a string holds no word.
-        SettingError: If an item is not a sentence, a string or a list of words, or if a word has a space.
+        DataError: If a string or a list holds no word.
+        SettingError: If `inputs` cannot be iterated over; if an item is not a sentence, a string or a list of
+            words; or if a word of a list is empty or has white space.
 
     Examples:
         >>> from strukt.data import text

@@ -172,6 +172,9 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Args:
             sentences: A corpus with gold annotation.
+
+        Raises:
+            DataError: If a sentence cannot be evaluated, for example because its annotation is missing.
         """
 
     def evaluate(self, sentences: Iterable[Sentence]) -> dict[str, float]:
@@ -179,6 +182,9 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Args:
             sentences: A corpus with gold annotation.
+
+        Raises:
+            DataError: If `measure` raises it.
         """
         return self.measure(sentences).scores
 
@@ -200,8 +206,10 @@ class Model(nn.Module, ModelPictures, ABC):
             The sentences, with the predictions in place of their annotation.
 
         Raises:
-            DataError: If the format of a sentence has no place for the predictions, or a string holds no word.
-            SettingError: If an item is not a sentence, a string or a list of words.
+            DataError: If the format of a sentence has no place for the predictions, or a string or a list holds no
+                word.
+            SettingError: If an item is not a sentence, a string or a list of words, or if a word of a list is
+                empty or has white space.
         """
         return self.annotations(sentences_of(sentences, self.readers()["text"]), probabilities)
 

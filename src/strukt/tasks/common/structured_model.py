@@ -29,7 +29,7 @@ class StructuredModel(SentenceModel):
         few_hint: End of an error message: it says which models read only a few structures of a sentence.
     """
 
-    few_hint: ClassVar[str] = "models of the tasks dependency, classify, dictionary and listops may have one"
+    few_hint: ClassVar[str] = "models of the tasks dependency, classify, dictionary, nli and listops may have one"
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:

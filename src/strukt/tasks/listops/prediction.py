@@ -24,7 +24,7 @@ class ListPrediction:
         certain: The probability of each label.
         heads: The heads of the tree to draw; empty if there is no tree.
         arcs: The probability of the arc from each head.
-        with_notes: Whether to write and draw probabilities.
+        with_notes: Whether to write the probabilities of labels, and to draw those of arcs.
         shares: See `Prediction`.
     """
 

@@ -210,7 +210,8 @@ class LanguageModel(Model):
                 off.
 
         Raises:
-            SettingError: If there is a constraint, and the model has neither hidden states nor rules.
+            SettingError: If there is a constraint, and the model has neither hidden states nor rules, is a
+                compound grammar, or is a low-rank grammar with too many rules.
             InfeasibleError: If no sentence meets the constraint.
         """
         drawn = self._drawn(count, longest, constraint).tolist()

@@ -31,7 +31,7 @@ from strukt.tasks.mlm.config import Config
 from strukt.viz import HeatMap
 
 SEED = 0
-"""Random seed of the hidden words in evaluation, so that they are the same for all models."""
+"""Random seed of the hidden words in evaluation: models with equal vocabularies and options hide the same."""
 
 
 class MaskedLanguageModel(EncodedModel):

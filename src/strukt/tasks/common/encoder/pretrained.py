@@ -20,6 +20,12 @@ class Pretrained(Encoder):
     Args:
         config: The options of the encoder.
         assets: The folder with the tokenizer and configuration of a saved encoder; None for a new encoder.
+
+    Raises:
+        ValueError: If `config.pretrained` is empty.
+        DataError: If the model cannot be loaded.
+        SettingError: If a new model cannot read a sentence, or the options of fine-tuning do not fit the model.
+        MissingExtraError: If transformers is not installed, or peft for LoRA adapters.
     """
 
     unit = "word pieces"

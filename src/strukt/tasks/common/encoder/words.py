@@ -79,6 +79,9 @@ class FromWords(Encoder):
 
     Attributes:
         word_of: Maps a form to its entry in the vocabulary of words.
+
+    Raises:
+        ValueError: If a vocabulary does not begin with `SPECIALS`.
     """
 
     networks = ("form_vectors",)
