@@ -11,7 +11,7 @@ from strukt.data.files.problems import DataWarning
 from strukt.data.sentence import SentenceT
 
 LONG = 1000
-"""Number of words above which a sentence counts as long; time and memory grow at least quadratically."""
+"""Number of words above which a sentence counts as long; time and memory of trees grow at least quadratically."""
 
 
 def batches(

@@ -129,6 +129,9 @@ def read_text(source: Source) -> Iterator[Sentence]:
     Every word is tagged X; `annotated` replaces the tree. Brackets in the text become `-LRB-` and `-RRB-`, as is
     usual in trees. Blank lines are skipped.
 
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
     Raises:
         DataError: If the file cannot be read, is not UTF-8 text, has no sentences, or contains trees.
 
@@ -190,9 +193,9 @@ def parse(block: Block, report: Report) -> Tree | None:
 
 
 def is_tree(text: str) -> bool:
-    """Return whether a line is a tree with two or more pairs of brackets, or begins with a label in `TOPS`.
+    """Return whether a line is a tree with two or more pairs of brackets, or begins with `(ROOT`, `(TOP` or `(S1`.
 
-    A single pair of brackets without such a label counts as text.
+    Any other single pair of brackets counts as text.
 
     Examples:
         >>> is_tree("(NP (NN tea))"), is_tree("(ROOT"), is_tree("(see below)")

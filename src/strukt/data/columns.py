@@ -88,6 +88,9 @@ def read(source: Source) -> Iterator[Sentence]:
 
     There are no comments: `#` is an ordinary word. The tag may be missing, as in text to be tagged.
 
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
     Raises:
         DataError: If the file cannot be read or is not well-formed. The error names file and line.
     """

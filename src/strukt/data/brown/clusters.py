@@ -29,7 +29,7 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
         The cluster of each word, 0 to c - 1; words without neighbours are in the last cluster.
 
     Raises:
-        ValueError: If `clusters` is below 1, or fewer words have neighbours.
+        ValueError: If `clusters` is below 1, or above the number of words that have neighbours.
 
     Examples:
         >>> brown_clusters([[0, 2, 1, 2, 0, 3, 1, 3, 0, 2]], words=4, clusters=2)

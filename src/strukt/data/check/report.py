@@ -22,7 +22,8 @@ class Report:
     Attributes:
         path: The path of the file.
         kept: Maximum number of problems to keep.
-        problems: The problems in file order, at most `kept`.
+        problems: The problems in the order of reading, at most `kept`. Missing tags of CoNLL-U, which depend on
+            the whole file, come last.
         problem_count: Number of all problems, kept or not, except repaired ones.
         repair_count: Number of problems repaired by reading.
         sentences: Number of sentences without problems; all counts below refer to these.

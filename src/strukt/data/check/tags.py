@@ -58,7 +58,7 @@ def check_columns(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Check a file of words and tags; without a scheme, only a tag `I-X` that continues no span is invalid."""
+    """Check a file of words and tags; if `constraints` is None, tags are free, but `I-X` must continue a span."""
     for block in blocks(source, report.add):
         before = report.problem_count
         checked = columns.Sentence(block, columns.parse(block, report.add))

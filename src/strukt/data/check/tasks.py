@@ -27,8 +27,8 @@ def check(
 ) -> Report:
     r"""Check a whole corpus for one task; report all problems and statistics of its contents.
 
-    Memory grows with the number of problems kept and of distinct labels, not with the file; only pairs in CoNLL-U
-    are held in memory.
+    Memory grows with the number of problems kept and of distinct labels, not with the file, except for pairs in
+    CoNLL-U: all of them are held in memory.
 
     Args:
         task: "tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary", "mlm", "lm",
@@ -43,7 +43,7 @@ def check(
             `constraints`, the tagging scheme, such as "bioes".
 
     Returns:
-        The report, with the problems in file order, the counts, and the frequency of each label.
+        The report, with the problems in the order of reading, the counts, and the frequency of each label.
 
     Raises:
         DataError: If the file cannot be opened, or its format cannot be inferred or does not fit the task.

@@ -74,6 +74,9 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 def read_text(source: Source) -> Iterator[Sentence]:
     """Read plain text lazily, one sentence per line, ready to be classified.
 
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
     Raises:
         DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
     """

@@ -234,7 +234,8 @@ def from_forms(
         line: The line number in that file.
 
     Raises:
-        ValueError: If there are no forms, a form cannot be written to a file, or a comment lacks its `#`.
+        ValueError: If there are no forms, a form cannot be written to a file, or a comment is not a single line
+            that begins with `#`.
     """
     if not forms:
         raise ValueError("forms: got no word; a sentence has at least one")

@@ -86,12 +86,19 @@ class Sentence(classes.Sentence):
         return Sentence(reader.Sentence(block, parse(block, stop)))
 
     def with_misc(self, **values: Sequence[Any]) -> Sentence:
-        """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does."""
+        """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does.
+
+        Raises:
+            ValueError: If `conllu.Sentence.with_misc` raises it.
+        """
         return Sentence(self.plain.with_misc(**values))
 
 
 def read(source: Source) -> Iterator[Sentence]:
     """Read CoNLL-U with classes lazily and losslessly, as `conllu.read` does.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
 
     Raises:
         DataError: If the file cannot be read or is not well-formed. The error names file and line.

@@ -92,6 +92,9 @@ class TreePair(Pair):
 def read(source: Source) -> Iterator[TreePair]:
     """Read the sentences of a CoNLL-U file as consecutive pairs, lazily and losslessly.
 
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
     Raises:
         DataError: If the file cannot be read or is not well-formed, or a premise has no hypothesis. The error
             names file and line.

@@ -157,6 +157,9 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 def read_text(source: Source) -> Iterator[Sentence]:
     r"""Read plain text lazily, ready to be annotated: one sentence per line, words separated by white space.
 
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
     Raises:
         DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
 

@@ -83,7 +83,7 @@ def depths(entities: Sequence[Entity]) -> list[int]:
     An entity contains those whose span is shorter and lies inside its own; of two with the same span, neither
     contains the other.
 
-    Complexity: that of sorting m entities, O(m log m).
+    Complexity: O(m log m) comparisons for m entities.
 
     Examples:
         >>> depths([Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(4, 5, "time")])

@@ -45,8 +45,9 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
         report: Called with each problem; by default, the first one that cannot be repaired raises a DataError.
 
     Raises:
-        DataError: If the source cannot be opened. With the default report, also if compressed data is
-            cut short, a line has more than `LONGEST_LINE` bytes, or bytes are not UTF-8 text.
+        DataError: If the source cannot be opened. With the default report, also if it cannot be read to its end,
+            compressed data is damaged or cut short, or a line has more than `LONGEST_LINE` bytes, NUL, a carriage
+            return within it, or bytes that are not UTF-8.
 
     Examples:
         >>> list(lines(io.BytesIO(b"1\tIt\n2\tworks\n")))

@@ -124,6 +124,9 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 def read_text(source: Source) -> Iterator[Sentence]:
     r"""Read expressions without values, one per line; a space may follow the bracket of an operator.
 
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+
     Raises:
         DataError: If the file cannot be read, is not UTF-8 text, is empty, or a line is not an expression.
 

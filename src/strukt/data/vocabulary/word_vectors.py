@@ -28,8 +28,8 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
         The vocabulary of the words, and a float32 array ``(words, size)``.
 
     Raises:
-        DataError: If the file cannot be read or holds no vectors, or a line does not have as many numbers as the
-            first line. The error names file and line.
+        DataError: If the file cannot be read or holds no vectors, or a line does not have as many finite
+            numbers as the first line. The error names file and line.
     """
     return _read(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
 
