@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -72,7 +71,7 @@ class Evaluation(Callback):
 
         def run(pieces: list[list[Sentence]]) -> float:
             losses = (float(model.loss(model.collate(piece).to(model.device))) for piece in pieces)
-            return sum(map(operator.mul, map(model.weight, pieces), losses))
+            return sum(model.weight(piece) * loss for piece, loss in zip(pieces, losses, strict=True))
 
         with model.predicting():
             for indices in batches(model.sizes(self._known), model.config.trainer.tokens):
