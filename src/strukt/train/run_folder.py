@@ -29,7 +29,7 @@ class RunFolder:
         checkpoints: The folder of the checkpoints.
 
     Raises:
-        StruktError: If another run holds the folder, or if it can be neither written nor locked.
+        StruktError: If another run holds the folder, or if it cannot be written or cannot be locked.
         DataError: If the folder holds files that the model would replace.
     """
 

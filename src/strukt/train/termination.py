@@ -32,6 +32,9 @@ class Termination(Callback):
 
         Args:
             trainer: The trainer, which passes the signal on to processes that it has started.
+
+        Raises:
+            SystemExit: If the signal ended the training, and the handler of the program has returned.
         """
         if threading.current_thread() is not threading.main_thread():
             yield

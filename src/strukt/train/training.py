@@ -116,7 +116,11 @@ class Training(LightningModule):
         self.batches_in_epoch = len(self.train_dataloader().order(self.progress.epoch))
 
     def training_step(self, sentences: list[Sentence], _: int) -> None:
-        """Compute the gradients of a batch, and take one step of the optimizer."""
+        """Compute the gradients of a batch, and take one step of the optimizer.
+
+        Raises:
+            StruktError: If the loss is not finite, or the scores of the model are out of range.
+        """
         progress, options = self.progress, self.model.config.optimizer
         seed_step(self.model.config.trainer.seed, progress.step, self.global_rank)
         with self.noticing_divergence():

@@ -37,6 +37,9 @@ def usable_scores() -> Iterator[None]:
     """Within the context, replace errors of computations with scores by `ScoresError`.
 
     If a text has no possible structure, the constraints of the model may be the cause, not the scores.
+
+    Raises:
+        ScoresError: If a computation raises `InfeasibleError`, `OutOfRangeError` or `OverflowError`.
     """
     try:
         yield

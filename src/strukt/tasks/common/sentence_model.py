@@ -35,7 +35,7 @@ class Metric(Protocol):
         """Add the counts of a sentence's gold and predicted annotation."""
 
     def result(self) -> dict[str, float]:
-        """Compute the scores, in per cent."""
+        """Compute the scores, in per cent unless the name says otherwise."""
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Compute tables of scores, such as by label or by depth: ``details[table][row][column]``."""
@@ -131,7 +131,7 @@ class SentenceModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Compute the metrics of the task, in per cent, and the additional scores of the predictions.
+        """Compute the metrics of the task and the additional scores of the predictions.
 
         Raises:
             DataError: If the annotation of a sentence breaks a rule of the task. The error names file and line.

@@ -46,6 +46,9 @@ class StructuredModel(SentenceModel):
         Args:
             batch: The sentences, as a batch.
             events: A structure of each sentence, in the order of the batch.
+
+        Raises:
+            NotImplementedError: If models of the task never read only a few structures.
         """
         raise NotImplementedError(f"a {type(self).__name__} does not draw the few structures that it reads")
 
