@@ -28,6 +28,10 @@ class Agreement:
         """Return whether a process has made a request; call this after each step.
 
         With several processes, the result is False at all steps without an exchange.
+
+        Args:
+            trainer: The trainer, through which processes communicate.
+            requested: Whether this process makes a request.
         """
         if trainer.world_size == 1:
             return requested
@@ -35,7 +39,10 @@ class Agreement:
         return self._steps >= self._until and self.at_once(trainer, requested)
 
     def at_once(self, trainer: Trainer, requested: bool) -> bool:
-        """Exchange requests now; return whether a process has made one. All processes must reach this point."""
+        """Exchange requests now; return whether a process has made one. All processes must reach this point.
+
+        The arguments are those of `after_step`.
+        """
         if trainer.world_size == 1:
             return requested
         now = time.monotonic()

@@ -18,17 +18,17 @@ from strukt.data.files import Source
 
 
 def check_conllu(source: Source, report: Report, partial: bool = False) -> None:
-    """Check the `Entity=` notes of CoNLL-U."""
+    """Check the `Entity=` notes of CoNLL-U; with ``partial``, sentences may have further entities."""
     _check(entity_notes.read(source, report.add), report, partial)
 
 
 def check_columns(source: Source, report: Report, partial: bool = False) -> None:
-    """Check layers of BIO labels."""
+    """Check layers of BIO labels; with ``partial``, sentences may have further entities."""
     _check(layers.read(source, report.add), report, partial)
 
 
 def check_json_lines(source: Source, report: Report, partial: bool = False) -> None:
-    """Check entities in JSON lines."""
+    """Check entities in JSON lines; with ``partial``, sentences may have further entities."""
     _check(json_lines.read(source, report.add), report, partial)
 
 

@@ -23,7 +23,10 @@ def check_conllu(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Check the tags in one column of CoNLL-U, or in all columns in use; with ``partial``, tags may be missing."""
+    """Check the tags in one column of CoNLL-U, or in all columns in use; with ``partial``, tags may be missing.
+
+    If `constraints` names a tagging scheme, tags must follow it.
+    """
     untagged: dict[str, Problem] = {}
     checked = COLUMNS if column is None else (column,)
     for parsed in read_conllu(source, report):
@@ -58,7 +61,11 @@ def check_columns(
     constraints: str | None = None,
     partial: bool = False,
 ) -> None:
-    """Check a file of words and tags; if `constraints` is None, tags are free, but `I-X` must continue a span."""
+    """Check a file of words and tags; with ``partial``, tags may be `_`.
+
+    If `constraints` names a tagging scheme, tags must follow it. If it is None, a tag `I-X` must continue a span,
+    unless ``partial`` is true.
+    """
     for block in blocks(source, report.add):
         before = report.problem_count
         checked = columns.Sentence(block, columns.parse(block, report.add))

@@ -69,6 +69,8 @@ class TreeReader(nn.Module):
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
         """Return the distribution over latent trees, or the given or fixed trees.
 
+        The arguments are those of `forward`.
+
         With `detach`, scores of latent trees have no gradient with respect to the vectors. Early in training,
         these gradients are mostly noise, and in a shared encoder they would outweigh the gradients through the
         words.

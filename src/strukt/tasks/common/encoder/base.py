@@ -34,7 +34,12 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of words in context, `(batch, n, size)`."""
+        """Return the vectors of words in context, `(batch, n, size)`.
+
+        Args:
+            inputs: The tensors that the method `inputs` returns, on the device of the encoder.
+            lengths: `(batch,)`, the numbers of words.
+        """
 
     def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return inputs with precomputed vectors of forms, without dropout; `forward` then adds the context."""
@@ -45,11 +50,17 @@ class Encoder(nn.Module, ABC):
         return [len(forms) for forms in sentences]
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:  # noqa: ARG002
-        """Return all mean-field distributions of a Probabilistic Transformer; None for other encoders."""
+        """Return all mean-field distributions of a Probabilistic Transformer; None for other encoders.
+
+        The arguments are those of `forward`.
+        """
         return None
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of sentences, `(batch, sentence_size)`: by default, those of their last words."""
+        """Return the vectors of sentences, `(batch, sentence_size)`: by default, those of their last words.
+
+        The arguments are those of `forward`.
+        """
         vectors = self(inputs, lengths)
         last = (lengths - 1).clamp(min=0).reshape(-1, 1, 1).expand(-1, -1, vectors.shape[-1])
         result: Tensor = vectors.gather(1, last).squeeze(1)

@@ -166,7 +166,10 @@ class FromWords(Encoder):
         return {"form": inputs["form"], VECTORS: vectors}
 
     def form_vectors(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
-        """Return vectors `(forms, size)` of distinct forms, without context and dropout."""
+        """Return vectors `(forms, size)` of distinct forms, without context and dropout.
+
+        The arguments are tensors that `inputs` returns.
+        """
         return self.embeddings.of_forms(words, characters, affixes)
 
     def _words(self, inputs: dict[str, Tensor]) -> Tensor:

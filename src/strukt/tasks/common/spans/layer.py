@@ -120,6 +120,8 @@ class SpanLayer(nn.Module, ABC):
     def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Return the entropy of the distribution that `best_spans` chooses from, ``(batch,)``, in nats.
 
+        The arguments are those of `best_spans`.
+
         Raises:
             SettingError: If the layer scores codes in place of labels.
         """
@@ -143,6 +145,11 @@ class SpanLayer(nn.Module, ABC):
         """Yield the spans of the best structure of each sentence, outer before inner, left before right.
 
         For trees, they include spans with the empty label.
+
+        Args:
+            words: Word vectors, ``(batch, n, size)``.
+            lengths: ``(batch,)``, the numbers of words.
+            probabilities: Whether to compute the probability of each span.
         """
 
     @property
