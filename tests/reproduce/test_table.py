@@ -103,6 +103,8 @@ def test_recorded_runs_are_those_of_the_rows(table, quick):
         assert run.test or run.development
         assert run.machine
         assert quick or row.metric in run.test
+        epochs, limit = re.match(r"[\d.]+(?= epochs)", run.note), re.search(r"--trainer.epochs (\d+)", run.command)
+        assert not (epochs and limit) or float(epochs[0]) <= float(limit[1])
 
 
 def test_configurations_of_open_corpora_are_in_a_table():
