@@ -76,6 +76,10 @@ def test_the_page_tells_data_metrics_speed_and_licence(model):
     assert re.search(r"## Licence\n\nmit. Licence of the training data: CC0.", text)
 
 
+def test_models_of_counts_have_no_best_epoch(model):
+    assert "On the development data: perplexity 9.00." in str(card(model, metrics={"dev": {"perplexity": 9.0}}))
+
+
 def test_plain_text_of_pairs_has_a_tab(model, monkeypatch):
     assert "one sentence per line" in str(card(model))
     monkeypatch.setattr(type(model), "task", "nli")

@@ -188,7 +188,8 @@ def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
     reached = scores(metrics.get("dev", {}))
     if reached:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in reached.items())
-        parts.append(f"On the development data, which chose the best epoch: {listed}.")
+        chose = ", which chose the best epoch" if "epoch" in metrics["dev"] else ""
+        parts.append(f"On the development data{chose}: {listed}.")
     return "\n\n".join(parts)
 
 
