@@ -33,7 +33,8 @@ class Automaton:
         classes: ``(v,)``, the class of each token in the minimal automaton.
 
     Raises:
-        ValueError: If shapes, types or values do not fit.
+        ValueError: If shapes, types or values do not fit, or the operands of ``&``, ``|`` or ``+`` have different
+            numbers of tokens.
 
     Examples:
         >>> even = Automaton(torch.tensor([[0, 1], [1, 0]]), torch.tensor([True, False]), torch.tensor([0, 0, 1]))

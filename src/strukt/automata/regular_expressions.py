@@ -22,7 +22,7 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
 
     Args:
         pattern: A regular expression in the syntax of Python's ``re``, with ``. [ ] ( ) (?: ) | * + ? { }``, and
-            backslashes before these and before ``d w s D W S n r t f v``; without anchors, references and
+            backslashes before punctuation and before ``d w s D W S n r t f v``; without anchors, references and
             lookaround.
         spellings: ``(v,)``, the text of each token; None for a token that must not occur, such as a special one.
         separator: The text between tokens, such as a space between words.
@@ -51,7 +51,7 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         re.compile(pattern)
     except re.error as error:
         raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
-    # The extra character makes the alphabet non-empty; no token contains it, so it changes nothing.
+    # The extra character makes the alphabet non-empty; it changes nothing, even if no token contains it.
     alphabet = "".join(sorted({*separator, *"".join(text for text in spellings if text), "\0"}))
     return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings, separator)
 
@@ -121,7 +121,7 @@ class _Parser:
     def _unknown(self, place: int) -> ValueError:
         return ValueError(
             f"pattern is {self.pattern!r}, with {self.pattern[place : place + 2]!r} at {place}; expected only "
-            ". [ ] ( ) (?: ) | * + ? {m,n} and \\ before these or before d w s D W S n r t f v"
+            ". [ ] ( ) (?: ) | * + ? {m,n} and \\ before punctuation or before d w s D W S n r t f v"
         )
 
 

@@ -59,8 +59,8 @@ def contrastive_hashing(
         A scalar, twice differentiable in the marginals; 0 without spans.
 
     Raises:
-        ValueError: If shapes or types do not fit, a code has more than K bits, the temperature is not positive,
-            or the variant is unknown.
+        ValueError: If shapes or types do not fit, K is not 1 to 62, a code is not in 0 to 2^K - 1, the temperature
+            is not positive, or the variant is unknown.
 
     Complexity:
         Time O(m U K), memory O(m (U + K)) for U <= min(m, 2^K) distinct codes in a view: s(i, j) depends only on

@@ -95,7 +95,7 @@ def _of_items(name: str, value: Lengths, batched: bool) -> Any:
 
 
 def _largest(lengths: Any, check: bool) -> int:
-    """Return the largest length; 0 if there is none, or if it is on a GPU and only a check needs it."""
+    """Return the largest length; 0 if there is none, or if lengths are on a GPU and ``check`` is False."""
     readable = isinstance(lengths, Tensor) and lengths.numel() and (check or lengths.is_cpu)
     return max(int(lengths.max()), 0) if readable else 0
 

@@ -31,7 +31,8 @@ def rnnt_loss(
 ) -> Tensor:
     """Return the loss -log p(target) of a transducer (RNN-T), like ``torchaudio.functional.rnnt_loss``.
 
-    The softmax is part of the loss, so that besides the logits only their gradient is stored. Padding is ignored.
+    The softmax is part of the loss, so that no other tensor of the size of the logits is stored, except their
+    gradient. Padding is ignored.
 
     Args:
         logits: ``(B, T, U + 1, V)``, the output of the joint network for B items, T frames, targets of up to U

@@ -31,8 +31,8 @@ def fenchel_young_loss(
     Args:
         distribution: The predicted distribution, of any structure that supports the regulariser.
         target: Events ``batch + event_shape``; or marginals, as a floating-point tensor in the shape of the main
-            scores. With marginals, all other scores must be 0 (checked with ``validate_args``); the entropy then
-            omits the constant Omega(y).
+            scores, ``distribution.scores[0]``. With marginals, all other scores must be 0 (checked with
+            ``validate_args``); the entropy then omits the constant Omega(y).
         regularizer: The name of Omega, a row of the table above.
         cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
             ``"hamming"`` for 1 on each part that is not in the target.

@@ -27,7 +27,8 @@ class Options(TypedDict, total=False):
         mask: Boolean, broadcast to the scores; scores where it is False are ignored.
         reduction: ``"mean"`` (default) over the examples, ``"sum"``, or ``"none"``.
         ignore_index: Examples with this target class are ignored; -100 by default.
-        label_smoothing: The share of the target that is spread evenly over all scores; 0 by default.
+        label_smoothing: The share of the target that is spread evenly over all scores above -inf, except masked
+            ones; 0 by default.
         validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default, as in
             PyTorch. Parameters that are plain numbers, and classes on the CPU, are always checked.
     """
@@ -60,6 +61,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Raises:
         ValueError: If a shape, type or value does not fit.
+        TypeError: If an option is unknown.
 
     Sources: Peters, Niculae and Martins (2019); Blondel, Martins and Niculae (2020).
 

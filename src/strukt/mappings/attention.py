@@ -37,7 +37,8 @@ def scaled_dot_product_attention(
         mapping: Function of scores to weights along the last axis, with weight 0 for a score of -inf.
 
     Returns:
-        ``(..., heads, l, v)``; zeros for a query that may attend to nothing.
+        ``(..., heads, l, v)``; for a query that may attend to nothing, zeros if the mapping returns zeros for
+        scores that are all -inf, as every mapping of this library does.
 
     Raises:
         ValueError: If ``attn_mask`` holds integers or is set together with ``is_causal``, or if ``dropout_p`` is

@@ -26,7 +26,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
         times.
 
-    Complexity: O(d) for each row.
+    Complexity: Typically O(d) for each row.
 
     Raises:
         ValueError: If a shape, type or value does not fit.

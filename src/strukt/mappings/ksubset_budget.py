@@ -40,8 +40,9 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
     """Return the point nearest to the scores, with entries from 0 to 1 that sum to at most k: a relaxed subset.
 
-    Arguments and errors are those of `ksubset`. If the scores, clipped to [0, 1], sum to at most k, they are the
-    result; otherwise it is that of `ksubset`. Differentiable any number of times; NaN in a row with NaN.
+    Arguments, errors and complexity are those of `ksubset`. If the scores, clipped to [0, 1], sum to at most k,
+    they are the result; otherwise it is that of `ksubset`. Differentiable any number of times; NaN in a row with
+    NaN.
 
     Examples:
         >>> import torch

@@ -27,7 +27,7 @@ def on_rows(
         dim: The axis of ``x`` along which to apply the function.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf.
         compute: Function of ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
-        parameters: One tensor ``(rows,)`` each, as `of_rows` returns them.
+        parameters: Tensors ``(rows,)``, as `of_rows` returns them.
 
     Raises:
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.

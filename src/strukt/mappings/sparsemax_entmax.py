@@ -102,14 +102,17 @@ def normmax(
 
     Args:
         x: Scores, as for `entmax`.
-        alpha: Above 1; towards infinity the probabilities of the support become equal. Differentiable.
+        alpha: Above 1; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Towards infinity,
+            the probabilities of the support become equal. Differentiable.
         dim: The axis of the probabilities.
         mask: As for `entmax`.
         max_support: As for `entmax`.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
-        times.
+        times, with the support held fixed.
+
+    Complexity: Typically O(d) for each row.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
