@@ -29,7 +29,8 @@ class BinaryCRF(AbsenceStructure):
     Args:
         unary: ``batch + (n,)``, the score of a 1 at each position.
         pairwise: ``batch + (n, n)``, or ``(n, n)`` for all items: the score of two ones. It should be symmetric;
-            if not, the mean of ``[i, j]`` and ``[j, i]`` is used. The diagonal is ignored.
+            if not, the mean of ``[i, j]`` and ``[j, i]`` is used. The diagonal has no effect, but must not
+            be NaN or +inf.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 

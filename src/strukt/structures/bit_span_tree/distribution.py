@@ -27,16 +27,18 @@ class BitSpanTree(BinaryTree):
     """Binary trees in which each span has a code of k bits (Wang and Utiyama 2024, section 3).
 
     Args:
-        bits: ``batch + (n + 1, n + 1, k)``; ``[i, j]`` scores the value +1 of each bit of the span from fencepost
-            i to j > i; the value -1 scores 0. Other entries are ignored.
+        bits: ``batch + (n + 1, n + 1, k)`` for 1 to 62 bits; ``[i, j]`` scores the value +1 of each bit of the
+            span from fencepost i to j > i. Other entries have no effect, but must not be NaN or +inf.
         lengths: ``batch``, in words; all n if None.
         validate_args: Whether to check values as well as shapes.
-        negative: The scores of the value -1, in the shape of ``bits``; zeros if None.
+        negative: The scores of the value -1, in the shape of ``bits``; 0 if None.
 
     Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, a number whose bit b is set if bit b
     is +1; -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the shape
     of ``bits``. Sums and maxima over trees take O(n^3 + n^2 k) time per item, because the sum over all codes of a
-    span is a product over its bits. Without ``negative``, its logarithm is ``softplus(bits).sum(-1)``.
+    span is a product over its bits. Without ``negative``, its logarithm is ``softplus(bits).sum(-1)``. Parts do
+    not determine the tree, because a span whose bits are all -1 has none; so `from_parts` and
+    `sample_without_replacement` are not available.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -84,7 +86,10 @@ class BitSpanTree(BinaryTree):
 
     @property
     def bit_marginals(self) -> Tensor:
-        """The probabilities of -1 and +1 of each bit: ``batch + (n + 1, n + 1, k, 2)``; differentiable."""
+        """The probabilities that the tree has a span and a bit of it is -1, or +1; differentiable.
+
+        They are ``batch + (n + 1, n + 1, k, 2)``. The two for a bit add up to the probability of the span.
+        """
         positive, negative = self.oracles.marginals(*self._arguments())
         return self._to_batch(torch.stack([negative, positive], -1))
 
@@ -150,7 +155,7 @@ class BitSpanTree(BinaryTree):
 
 
 def to_codes(bits: Tensor) -> Tensor:
-    """Return the codes ``batch`` of bits ``batch + (k,)``, which are +1 where not 0: bit b counts 2^b.
+    """Return the codes ``batch`` of bits ``batch + (k,)``, Booleans or 0 and 1: bit b counts 2^b.
 
     Examples:
         >>> to_codes(torch.tensor([[True, False, True], [False, True, False]]))

@@ -27,7 +27,8 @@ class KDPP(SubsetStructure):
     The determinant is the squared volume that the items of S span, so similar items rarely occur together.
 
     Args:
-        kernel: ``batch + (n, n)``, symmetric and positive semidefinite: the similarity of each pair of items.
+        kernel: ``batch + (n, n)``, or ``(n, n)`` for all items of a batch of ``scores``; symmetric and positive
+            semidefinite: the similarity of each pair of items.
         k: The size of the subsets: a nonnegative integer, or a LongTensor ``batch``.
         lengths: ``batch``; all n if None.
         scores: ``batch + (n,)``, a log-weight for taking each item, added to the log-determinant; 0 if None. They
@@ -102,7 +103,7 @@ class KDPP(SubsetStructure):
         """A subset of high score, built by adding the best item in each step (Chen et al. 2018); ``batch + (n,)``.
 
         Raises:
-            InfeasibleError: If every subset of some item has probability 0.
+            InfeasibleError: If every subset of some batch item has probability 0.
         """
         flat = self._arguments()
         with torch.no_grad():

@@ -32,7 +32,10 @@ class Determinantal(SubsetEvents):
     """
 
     def log_partition(self, *arguments: Any) -> Tensor:
-        """Return the log-partition ``(batch,)``; O(m n^3) for m <= n + 1 points, about k + 8 sqrt(k) + 20."""
+        """Return the log-partition ``(batch,)``; time O(m n^3) for m determinants.
+
+        m is about half the largest of k and 8 sqrt(k) + 20, and at most n / 2 + 1.
+        """
         items = Items.load(*arguments)
         tilt = find_tilt(items)
         ensemble = Ensemble.tilted(items, tilt)

@@ -28,9 +28,10 @@ class LexicalisedTree(SpanStructure):
 
     Args:
         spans: ``batch + (n + 1, n + 1)``, the score of the span from fencepost i to j with any head; or
-            ``batch + (n + 1, n + 1, n)``, for each head, word h at ``[i, j, h]``, counted from 0.
-        arcs: ``batch + (n, n + 1)``, ``[m, h]`` scores head h for word m + 1, and h = 0 is the root, as for
-            `ProjectiveTree`.
+            ``batch + (n + 1, n + 1, n)``, for each head, word h at ``[i, j, h]``, counted from 0. Entries without
+            i <= h < j have no effect, but must not be NaN or +inf.
+        arcs: ``batch + (n, n + 1)``, or ``(n, n + 1)`` for all items; ``[m, h]`` scores head h for word m + 1, and
+            h = 0 is the root, as for `ProjectiveTree`.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
@@ -92,6 +93,9 @@ class LexicalisedTree(SpanStructure):
         """Return the head of each word, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.
 
         Time and memory O(n^2) per tree.
+
+        Raises:
+            ValueError: If the events are not integers, or have the wrong shape.
         """
         return self._apply(_heads, arguments.event(event, self.batch_shape, self.event_shape), axes=2)  # type: ignore[no-any-return]
 
@@ -137,7 +141,7 @@ def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int],
 
 
 def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the spans of trees ``(rows, 2 n)`` and the words in them.
+    """Read the spans of trees, up to 2 n in each row, and the words in them.
 
     Returns:
         Their heads and their widths, ``(rows, 2 n)``; a mask of the words in each, ``(rows, 2 n, n)``; and the

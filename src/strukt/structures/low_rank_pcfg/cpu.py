@@ -139,7 +139,7 @@ def _sentences(
     lengths: Tensor,
     chart: Tensor,
 ) -> Sentences:
-    """Return the inputs of the passes; scores of spans that are all 0 are left out."""
+    """Return the inputs of the passes; the default scores of spans, a single expanded 0, are left out."""
     span_scores = spans.detach()
     weights = weigh(*(score.detach() for score in (root, left, right, head)))
     words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)

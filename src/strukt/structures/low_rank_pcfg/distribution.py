@@ -28,8 +28,8 @@ class LowRankPCFG(ContextFreeGrammar):
     """The trees of a sentence under a grammar whose rules have low rank (TN-PCFG, Yang, Zhao and Tu 2021).
 
     The weight of the rule A -> B C is the sum over r ranks R of exp(head[A, R] + left[R, B] + right[R, C]): a
-    nonterminal chooses a rank, and the rank chooses both children independently. It equals a `PCFG` with these
-    rules, but never builds their table.
+    nonterminal chooses a rank, and the rank chooses both children independently. The distribution is that of a
+    `PCFG` with these rules, but sums over trees do not need their table.
 
     Args:
         root: ``(s,)`` or ``batch + (s,)``, the score of each nonterminal as the label of the whole sentence.
@@ -38,8 +38,8 @@ class LowRankPCFG(ContextFreeGrammar):
         head: ``(s, r)`` or ``batch + (s, r)``; ``[A, R]`` scores a rank under a nonterminal.
         emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
         lengths: ``batch``, in words; all n if None.
-        spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` for the span from fencepost i to
-            j > i with label A. All 0 if None.
+        spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` scores the span from fencepost i
+            to j > i with label A. Other entries have no effect, but must not be NaN or +inf. None for scores of 0.
         validate_args: Whether to check values as well as shapes.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is not
@@ -202,7 +202,7 @@ class LowRankPCFG(ContextFreeGrammar):
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
-        """Draw relaxed samples as in every structure; needs all rules, as temperatures do not act on ranks."""
+        """Draw relaxed samples, as `PCFG` does: from all rules, because temperatures do not act on ranks."""
         result = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return result.to(self.scores[0].dtype)
 

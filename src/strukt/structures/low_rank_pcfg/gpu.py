@@ -1,4 +1,4 @@
-"""Low-rank grammars on GPUs: operations of PyTorch in float64, a few for all spans of a width.
+"""Low-rank grammars on GPUs: operations of PyTorch in float64, a few for all spans of a width; samples in Triton.
 
 An item for which underflow could matter is computed in log space, by the reference. Which items these are is read
 from the device, once in each pass.

@@ -49,7 +49,7 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
 
 
 def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
-    """Repeat the scores of groups, so that all tensors have the largest number of groups on this axis."""
+    """Repeat groups, so that all tensors have 1 group on this axis, as before, or the largest number of groups."""
     most = max(score.shape[axis] for score in scores)
     return tuple(
         score if score.shape[axis] in (1, most) else score.repeat_interleave(most // score.shape[axis], axis)

@@ -75,7 +75,7 @@ class Weights(NamedTuple):
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
         """Return the gradients of root, left, right and head scores from those of weights, summed over items.
 
-        Overwrites the derivatives.
+        ``gradients``, those of weights, are overwritten.
         """
         left, right = gradients.symbols.mul_(self.symbols).chunk(2, 1)
         result = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))

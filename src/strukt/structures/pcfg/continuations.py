@@ -71,7 +71,8 @@ class Reading(NamedTuple):
 def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Tensor, longest: int) -> Reading:
     """Return the automaton with the tables of up to ``longest`` future words.
 
-    Takes O(n^2 q^3 u^2 + n q^2 u^3) time and O(n q^2 u + q^2 u^2) memory, for n words and u = s + p symbols.
+    Takes O(n^2 q^3 u^2 + n q^2 u^3 + (q c + v) p) time and O(n q^2 u + q^2 u^2 + (q c + v) p) memory, for n words
+    and u = s + p symbols.
     """
     chances = grammar.emission.new_zeros(transitions.shape[1], grammar.emission.shape[1])
     chances = chances.index_add(0, classes, grammar.emission)
@@ -101,7 +102,7 @@ def next_words(
 
     Returns:
         ``(v,)`` and a scalar. For n = ``left`` and u = s + p symbols, this takes O((t + 1) n q (t + n q + u) u^2 +
-        t^2 (t + u) u^2 + v p) time.
+        t^2 (t + u) u^2 + (q c + v) p) time.
     """
     seen = _seen(grammar, grammar.of_words(words))
     with torch.enable_grad():  # the derivative with respect to the chances of the next word is its outside value

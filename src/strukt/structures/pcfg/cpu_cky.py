@@ -13,7 +13,9 @@ from strukt.structures.pcfg.cpu_products import max_outer, max_pull
 
 
 class Scores(NamedTuple):
-    """The scores of a grammar in double precision, with the parent last, so that inner loops run over parents.
+    """The scores of a grammar in double precision.
+
+    All matrices of rules have the parent last, so that inner loops run over parents.
 
     Attributes:
         root: ``(groups, s)``, the scores of root labels.
@@ -215,7 +217,7 @@ def best_children(rules: Array, i: int, width: int, workspace: Workspace) -> tup
 def _best_left(rules: Array, i: int, width: int, start: int, count: int, workspace: Workspace) -> None:
     """Write the best score of a left child plus the rule to ``workspace.column``, by label of the right child.
 
-    These are the ``count`` labels from ``start`` on.
+    The labels of the right child are the ``count`` labels from ``start`` on.
     """
     above, (first, _) = values(workspace, i, width), labels_of(workspace, width)
     workspace.column[:count] = -np.inf

@@ -21,10 +21,11 @@ def sample(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, chart: Array, feasible: Array,
     seeds: Array, labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw a tree for each of ``seeds (batch, count)`` of ``feasible`` items, in at most O(n^2 s^2) each.
+    """Draw a tree for each of ``seeds (batch, count)`` of ``feasible`` items.
 
-    The other arrays are ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and ``feasible
-    (batch,)``, ``chart (batch, n, n + 1, s + 2)``, and the result ``labels (batch, count, n + 1, n + 1)``.
+    A tree takes at most O(n^2 s^2 + n p (s + p)). The other arrays are ``spans (batch, n + 1, n + 1, s + p)``,
+    ``emission (g, n, p)``, ``lengths`` and ``feasible (batch,)``, ``chart (batch, n, n + 1, s + 2)``, and the
+    result ``labels (batch, count, n + 1, n + 1)``.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     workspace = make_workspace(n, s, emission.shape[2])

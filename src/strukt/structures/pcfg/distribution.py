@@ -29,7 +29,7 @@ class PCFG(ContextFreeGrammar):
         emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
         lengths: ``batch``, in words; all n if None.
         spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` scores the span from fencepost i
-            to j > i with label A. Other entries are ignored. None for scores of 0.
+            to j > i with label A. Other entries have no effect, but must not be NaN or +inf. None for scores of 0.
         validate_args: Whether to check values as well as shapes.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. Tensors that all items share are
@@ -38,8 +38,8 @@ class PCFG(ContextFreeGrammar):
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The parts to which
     `marginals`, `condition` and `max_marginals` refer are labelled spans. A sentence of one word has no tree,
     because nonterminals need two children: its log-partition is -inf. Sums and maxima take O(n^3 s^2 + n^2 s^3 +
-    n s p (s + p)) time per item; `topk` adds O(k n^2 (s + p)^2) with kernels, and takes k^2 times as long in the
-    reference.
+    n s p (s + p)) time per item. With kernels, `sample` adds at most O(n^2 s^2 + n p (s + p)) per tree, and `topk`
+    O(k n^2 (s + p)^2); in the reference, `topk` takes k^2 times as long.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -1,7 +1,8 @@
-"""Probabilistic context-free grammars on GPUs: kernels for log-partition, marginals, their derivative, and mode.
+"""Probabilistic context-free grammars on GPUs: kernels for sums, best trees, samples and derivatives.
 
-Numbers are mantissas and exponents, so that float32 never underflows. All sums have a fixed order, so that results
-are reproducible to the bit. No function waits for the device.
+Numbers in sums are mantissas and exponents, so that float32 never underflows. All sums have a fixed order, so that
+results are reproducible to the bit. Only entropies and cross-entropies, their gradients, and derivatives that do
+not fit into the memory of the device wait for it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ surprise, surprise_gradient = gpu_entropy.surprise, gpu_entropy.surprise_gradien
 
 
 def fits(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, *_: Any) -> bool:
-    """Return True if there are words, of a type that kernels support, and the memory of a GPU suffices.
+    """Return True if there are words, not too many, in a type that kernels support, and a GPU has the memory.
 
     See `strukt.kernels.dispatch`.
     """

@@ -178,7 +178,7 @@ def _sum_with_words(ring: Ring, chart: Chart) -> None:
 
 
 def fill(ring: Ring, chart: Chart) -> None:
-    """Write the numbers of all spans, in n steps of at most three launches."""
+    """Write the numbers of all spans, with at most two products and one call of `Ring.close` for each width."""
     sizes = chart.sizes
     sums = ring.nothing(sizes.parts * sizes.batch * sizes.n * sizes.s)
     pairs = workspace_for_pairs(ring, sizes)

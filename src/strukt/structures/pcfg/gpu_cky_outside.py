@@ -22,9 +22,9 @@ def slopes(
 ):  # fmt: skip
     """Write the best score of a tree with each labelled span of a width, and the best scores around its children.
 
-    Arguments are as in `gpu_outside.slopes`, with scores in place of numbers. The former are written to ``best
-    (batch, size, size, all_labels)``. The latter, the span's best outside score plus its own score, are written to
-    ``sums`` and ``of_width``.
+    Arguments are as in `gpu_outside.slopes`, with scores in place of numbers. The best scores of trees are written
+    to ``best (batch, size, size, all_labels)``. The best score around the children of a span is the span's best
+    outside score plus its own score; these are written to ``sums`` and ``of_width``.
     """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     span = (item * size + start) * size + start + width

@@ -51,9 +51,9 @@ class PCFGGuide(Guide[SentenceState]):
             none.
         end: The word that ends a sentence for the language model; None if every text has exactly n words.
 
-    Suitable for small grammars: the constructor takes O(n^2 q^3 u^2 + n q^2 u^3 + v p) time, for q states of the
-    automaton and u = s + p symbols. The next word of each sentence of t words takes O((t + 1) n q (t + n q + u)
-    u^2 + t^2 (t + u) u^2 + v p). All of this is in double precision.
+    Suitable for small grammars: the constructor takes O(n^2 q^3 u^2 + n q^2 u^3 + (q c + v) p) time, for q states
+    of the automaton, c classes of words in it, and u = s + p symbols. The next word of each sentence of t words
+    takes O((t + 1) n q (t + n q + u) u^2 + t^2 (t + u) u^2 + (q c + v) p). All of this is in double precision.
 
     Raises:
         ValueError: If shapes, types, or the words of grammar and constraint do not fit.

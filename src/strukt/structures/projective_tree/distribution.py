@@ -17,7 +17,7 @@ class ProjectiveTree(DependencyTree):
     Args:
         arcs: ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
             m + 1, and h = 0 is the root, so that an event is a HEAD column of CoNLL-U. The score of a word as its
-            own head is ignored.
+            own head has no effect, but must not be NaN or +inf.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
         labelled: Whether the last axis of ``arcs`` holds labels; None to infer that from the shapes. A shape that

@@ -26,7 +26,7 @@ class SecondOrderTree(PositionalStructure):
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` scores head h for word m + 1, and h = 0 is the root.
         siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` scores the words
             m + 1 and k + 1 as neighbouring dependents of h on one side of it, k + 1 nearer to it. All other
-            entries are ignored.
+            entries have no effect, but must not be NaN or +inf.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
         validate_args: Whether to check values as well as shapes.

@@ -20,7 +20,8 @@ class SpanTree(SpanStructure):
 
     Args:
         spans: ``batch + (n + 1, n + 1)``, or with labels ``batch + (n + 1, n + 1, c)``; ``[i, j]`` scores the span
-            from fencepost i to j > i, single words included. Other entries are ignored.
+            from fencepost i to j > i, single words included. Other entries have no effect, but must not be NaN or
+            +inf.
         lengths: ``batch``, in words; all n if None.
         labelled: Whether the last axis of ``spans`` holds labels; None to infer that from the shapes, which is
             possible unless the last three axes have the same size and there are no lengths.

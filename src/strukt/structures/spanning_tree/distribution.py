@@ -24,7 +24,7 @@ class SpanningTree(AbsenceStructure):
 
     Args:
         edges: ``batch + (n, n)``; ``[i, j]`` with i < j scores the edge between vertices i and j. Other entries
-            are ignored.
+            have no effect, but must not be NaN or +inf.
         lengths: ``batch``, the number of vertices; all n if None.
         validate_args: Whether to check values as well as shapes.
 

@@ -37,17 +37,19 @@ class TableStructure(IndicatorStructure):
         scores: ``batch + (weights,)``, a score for each weight, in the order of their numbers.
         lengths: ``batch``, the size of each item: 1 for the first total passed to ``build``, and so on, or 0 for
             the single empty structure; the largest size if None.
-        validate_args: Whether to check values as well as shapes, and, once and not under ``torch.compile``, the
-            program.
+        validate_args: Whether to check values as well as shapes. The program is then also checked, the first time
+            that it is used; not under ``torch.compile``.
 
     Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. Sums and maxima take time
-    proportional to the terms of the sums in the program. Weights cannot be required: `condition` only forbids, and
-    `partial_log_prob` and `sample_without_replacement` are not available. Checking whether an event is a structure
-    takes one search for the best structure.
+    proportional to the terms of the sums in the program; `max_marginals` takes one `mode` for each weight. Weights
+    cannot be required: `condition` only forbids, and `partial_log_prob` and `sample_without_replacement` are not
+    available. Checking whether an event is a structure takes one search for the best structure.
 
     Raises:
-        ValueError: If shapes, types or values do not fit; with ``validate_args`` also if a sum uses a later cell,
-            a cell outside the chart or a weight twice, or weights are not used as often as declared.
+        ValueError: If shapes, types or values do not fit; with ``validate_args`` also if the program is wrong: if
+            a sum has no terms, leaves the chart or the weights, writes a cell that another sum writes, uses a cell
+            of its own stage or a later one, or lets a structure use a weight twice; or if weights are not used as
+            often as declared, or their degrees do not have the same sum in all structures.
 
     Examples:
         Sequences of 0 and 1 without two neighbouring ones:

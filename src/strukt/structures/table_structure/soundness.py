@@ -25,9 +25,10 @@ def require_sound(program: Program) -> None:
     Time and memory O(terms x weights / 64).
 
     Raises:
-        ValueError: If a run leaves the chart or the weights, two sums write one cell, a sum uses a later cell, a
-            structure can use a weight twice, or groups of weights are not used as often as declared. The message
-            names the row of `Program.rows`.
+        ValueError: If a sum has no terms, a run leaves the chart or the weights, two sums write one cell, a sum
+            uses a cell of its own stage or a later one, or a structure can use a weight twice; the message names
+            the row of `Program.rows`, the total or the leaf. Also if groups of weights are not used as often as
+            declared, or degrees do not have the same sum in all structures.
     """
     if program in _sound:
         return
