@@ -33,7 +33,8 @@ def scaled_dot_product_attention(
         dropout_p: The probability of dropping a weight.
         is_causal: Whether query i attends only to keys 0 to i; not together with ``attn_mask``.
         scale: The factor of the scores; ``1 / sqrt(e)`` by default.
-        enable_gqa: Whether each head of keys and values serves several heads of queries.
+        enable_gqa: Whether each head of keys and values serves several heads of queries, whose number must be a
+            multiple of theirs.
         mapping: Function of scores to weights along the last axis, with weight 0 for a score of -inf.
 
     Returns:
@@ -41,8 +42,8 @@ def scaled_dot_product_attention(
         scores that are all -inf, as every mapping of this library does.
 
     Raises:
-        ValueError: If ``attn_mask`` holds integers or is set together with ``is_causal``, or if ``dropout_p`` is
-            not a probability.
+        ValueError: If ``attn_mask`` holds integers or is set together with ``is_causal``, if ``dropout_p`` is not a
+            probability, or if the numbers of heads do not fit with ``enable_gqa``.
 
     Complexity:
         Time O(l s (e + v)) for each head, plus that of the mapping; memory O(l s).
@@ -65,9 +66,7 @@ def scaled_dot_product_attention(
             f"attn_mask has dtype {attn_mask.dtype}; expected Booleans, attn_mask.bool(), or scores to add"
         )
     if enable_gqa:
-        key, value = (
-            tensor.repeat_interleave(query.shape[-3] // tensor.shape[-3], -3) for tensor in (key, value)
-        )
+        key, value = (_for_heads(query, tensor, name) for tensor, name in ((key, "key"), (value, "value")))
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = factor * query @ key.transpose(-2, -1)
     if is_causal:
@@ -79,3 +78,13 @@ def scaled_dot_product_attention(
             else scores + attn_mask
         )
     return torch.dropout(mapping(scores), dropout_p, train=True) @ value
+
+
+def _for_heads(query: Tensor, tensor: Tensor, name: str) -> Tensor:
+    """Repeat heads of keys or values ``(..., heads, s, e)`` for the heads of queries that share them."""
+    if min(query.dim(), tensor.dim()) < 3 or not tensor.shape[-3] or query.shape[-3] % tensor.shape[-3]:
+        raise ValueError(
+            f"{name} has shape {tuple(tensor.shape)} and query {tuple(query.shape)}; expected axes (..., heads, "
+            f"length, size), with a number of heads of the query that is a multiple of that of {name}"
+        )
+    return tensor.repeat_interleave(query.shape[-3] // tensor.shape[-3], -3)
