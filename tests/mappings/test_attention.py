@@ -37,7 +37,7 @@ def test_groups_of_heads_share_keys():
 @pytest.mark.parametrize(("heads", "of_keys"), [(1, 2), (3, 2), (2, 0)])
 def test_heads_that_cannot_share_keys_are_refused(heads, of_keys):
     query, key = normal(2, heads, 5, 8), normal(2, of_keys, 7, 8, seed=1)
-    with pytest.raises(ValueError, match="key has shape .* a multiple of that of key"):
+    with pytest.raises(ValueError, match=r"key has shape .* a multiple of that of key"):
         scaled_dot_product_attention(query, key, key, enable_gqa=True)
 
 

@@ -42,8 +42,8 @@ def scaled_dot_product_attention(
         scores that are all -inf, as every mapping of this library does.
 
     Raises:
-        ValueError: If ``attn_mask`` holds integers or is set together with ``is_causal``, if ``dropout_p`` is not a
-            probability, or if the numbers of heads do not fit with ``enable_gqa``.
+        ValueError: If ``attn_mask`` holds integers or is set together with ``is_causal``, if ``dropout_p`` is not
+            a probability, or if the numbers of heads do not fit with ``enable_gqa``.
 
     Complexity:
         Time O(l s (e + v)) for each head, plus that of the mapping; memory O(l s).
