@@ -174,7 +174,7 @@ def test_every_variable_has_its_weight():
     torch.testing.assert_close(one[0], (scores[0] / 2).sigmoid())
     uneven = (torch.ones(2), torch.tensor([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]]))
     for name in ("weights", "step_size", "damping"):
-        with pytest.raises(ValueError, match="for a group of alternatives; expected one number"):
+        with pytest.raises(ValueError, match=f"^{name} is .* for a group of alternatives; expected one number"):
             graph.mean_field(scores, **{name: tuple(0.5 * part for part in uneven)})
     with pytest.raises(ValueError, match="tol is -1; expected at least 0"):
         graph.mean_field(scores, tol=-1)

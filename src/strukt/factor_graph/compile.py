@@ -86,7 +86,7 @@ class Problem:
         pair_scores: ``(batch or 1, q)``, the scores of all pairs.
         oracles: The oracles of the factors of kind `ORACLE`, in the order of the factors.
         factors: All factors of the graph, bound to the batch.
-        type: The type of the scores that the user passed.
+        type: The common type of the scores that the user passed, at least float32.
     """
 
     layout: Layout
@@ -130,7 +130,7 @@ def compile_graph(
         dtype: The type to compute in; by default that of the scores, at least float32.
 
     Raises:
-        ValueError: If shapes or types do not fit, or scores are NaN or +inf.
+        ValueError: If shapes or types do not fit, or scores are NaN, +inf or too large.
     """
     flat, batch_shape = arrays.flat(scores)
     batch_shape = _broadcast(

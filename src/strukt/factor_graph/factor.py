@@ -119,8 +119,8 @@ class AnyFactor(abc.ABC):
 class Factor(AnyFactor):
     """The base class of user-defined factors; a subclass only implements `map`.
 
-    An active-set method computes SparseMAP from calls of `map`. This suffices for `lp_sparsemap`, `lp_map` and
-    their derivatives, but not for `belief_propagation` and `mean_field`.
+    An active-set method computes SparseMAP from calls of `map`. This suffices for `lp_sparsemap` and its
+    derivatives, and for `lp_map` and `enumerate`, but not for `belief_propagation` and `mean_field`.
 
     Args:
         variables: Variables of one graph, in any shape; `map` gets their scores along one axis.

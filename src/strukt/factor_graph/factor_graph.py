@@ -88,7 +88,8 @@ class FactorGraph(FactorGraphPeerNames):
         """Add a factor to the graph and return it.
 
         Raises:
-            ValueError: If ``factor`` is no factor, has variables of another graph, or has the same variable twice.
+            ValueError: If ``factor`` is no factor, has no variables or those of another graph, or has the same
+                variable twice; in a `Pairwise`, twice in one pair.
         """
         if not isinstance(factor, AnyFactor):
             raise ValueError(
@@ -229,7 +230,7 @@ class FactorGraph(FactorGraphPeerNames):
             iterations: Maximum number of sweeps over all variables.
             tol: Stop when no probability changes by more than this in a sweep, else warn; None for all sweeps.
             schedule: ``"sequential"`` updates one variable or group of alternatives (of which exactly one is 1)
-                after another; at once only those that share no term of a factor. ``"parallel"`` updates all at
+                after another, but those that share no term of a factor at once. ``"parallel"`` updates all at
                 once. A list of arrays of variables updates one array after another.
             step_size: The weight of the new probability, above 0 and up to 1; the old one has the remaining
                 weight.
@@ -285,9 +286,8 @@ class FactorGraph(FactorGraphPeerNames):
         """Bind the graph to scores, in double precision for iterative solvers or in the type of the scores."""
         if not self._shapes:
             raise ValueError("the graph has no variables; create some with graph.variables(...)")
-        return compile_graph(
-            self.arrays, self._factors, self.layout, scores, None if keep_dtype else torch.float64
-        )
+        dtype = None if keep_dtype else torch.float64
+        return compile_graph(self.arrays, self._factors, self.layout, scores, dtype)
 
     def _named(self, variable: int) -> str:
         """Return a variable as its position in its array of variables, for error messages."""

@@ -26,9 +26,10 @@ class Relaxation:
         gap: ``batch``, the duality gap: the bound minus the objective at the marginals.
         bound: ``batch``, an upper bound on the objective, even without convergence. After `lp_map` it is an upper
             bound on the scores of all assignments.
-        iterations: ``batch``, the number of rounds.
+        iterations: ``batch``, the number of rounds; after an exact search, those of all its relaxations.
         primal_residual: ``batch``, the largest difference between a factor's copy of a variable and its marginal.
-        dual_residual: ``batch``, the step size times the largest change of a marginal in the last round.
+        dual_residual: ``batch``, the step size times the largest change of a marginal in the last round. Both
+            residuals are 0 after an exact search.
         state: The state of the solver, which is read if this result is the ``start`` of another call; None after
             an exact search.
     """
@@ -59,6 +60,7 @@ def solve_relaxation(
 
     Raises:
         ValueError: If ``max_iterations`` is below 1, ``tol`` is not positive, or ``start`` does not fit.
+        InfeasibleError: If a factor with an oracle permits no assignment.
     """
     if start is not None and (not isinstance(start, Relaxation) or start.state is None):
         kind = "an exact result" if isinstance(start, Relaxation) else f"a {type(start).__name__}"

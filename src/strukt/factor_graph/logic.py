@@ -30,11 +30,7 @@ class Band(AnyFactor):
     """
 
     def __init__(
-        self,
-        variables: VariablesLike,
-        low: float,
-        high: float,
-        costs: Sequence[float] | None = None,
+        self, variables: VariablesLike, low: float, high: float, costs: Sequence[float] | None = None
     ) -> None:
         super().__init__(variables)
         self.costs = np.ones(self.variables.size) if costs is None else np.asarray(costs, dtype=np.float64)
@@ -57,6 +53,9 @@ class Xor(Band, Soft):
 
     Args:
         variables: Variables of any shape.
+
+    Raises:
+        ValueError: If there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -94,6 +93,9 @@ class Or(Band):
     Args:
         variables: Variables of any shape.
 
+    Raises:
+        ValueError: If there are no variables, or they belong to different graphs.
+
     Examples:
         >>> from strukt import FactorGraph
         >>> graph = FactorGraph()
@@ -114,6 +116,9 @@ class AtMostOne(Band):
 
     Args:
         variables: Variables of any shape.
+
+    Raises:
+        ValueError: If there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -167,7 +172,7 @@ class XorOut(Band):
         output: One variable; by default the last one of ``inputs``.
 
     Raises:
-        ValueError: If there is no input, or more than one output.
+        ValueError: If there is no input, more than one output, or variables belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -192,7 +197,7 @@ class Budget(Band):
         exactly: Whether exactly ``budget`` variables must be 1.
 
     Raises:
-        ValueError: If ``budget`` is not such an integer, or exceeds the number of variables if ``exactly``.
+        ValueError: If ``budget`` is not such an integer, or exceeds the number of variables if ``exactly``; or as in `Xor`.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -207,11 +212,9 @@ class Budget(Band):
         if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 0:
             raise ValueError(f"budget is {budget!r}; expected a whole number of 0 or more")
         super().__init__(variables, budget if exactly else -math.inf, budget)
-        if exactly and budget > self.variables.size:
-            raise ValueError(
-                f"budget is {budget}, but there are only {self.variables.size} variables; expected at most "
-                f"{self.variables.size}"
-            )
+        size = self.variables.size
+        if exactly and budget > size:
+            raise ValueError(f"budget is {budget}, but there are only {size} variables; expected at most {size}")
 
 
 class OrOut(AnyFactor):
@@ -222,7 +225,7 @@ class OrOut(AnyFactor):
         output: One variable; by default the last one of ``inputs``.
 
     Raises:
-        ValueError: If there is no input, or more than one output.
+        ValueError: If there is no input, more than one output, or variables belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -255,7 +258,7 @@ class And(OrOut):
         output: One variable; by default the last one of ``inputs``.
 
     Raises:
-        ValueError: If there is no input, or more than one output.
+        ValueError: If there is no input, more than one output, or variables belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph

@@ -123,8 +123,10 @@ def _require_even(blocks: Sequence[Block], settings: Settings) -> None:
         for members, _ in blocks:
             values = setting[torch.from_numpy(members).to(setting.device)]
             if bool((values != values[0]).any()):
+                argument = "weights" if name == "weight" else name
                 raise ValueError(
-                    f"{name} is {values.tolist()} for a group of alternatives; expected one number for the group"
+                    f"{argument} is {values.tolist()} for a group of alternatives; expected one number for the "
+                    "group"
                 )
 
 

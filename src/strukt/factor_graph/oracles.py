@@ -47,6 +47,9 @@ class Oracle(abc.ABC):
             scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The previous result as a warm start, or None.
             calls: Maximum number of calls of `best`.
+
+        Raises:
+            InfeasibleError: If the factor permits no assignment of some item.
         """
 
         def extra(assignments: Tensor) -> Tensor:
