@@ -30,7 +30,7 @@ def lengths_from_mask(mask: Tensor) -> Tensor:
         ``(*batch,)``, a LongTensor.
 
     Raises:
-        ValueError: If the mask has another type or other values, or a hole, that is, a 1 after a 0.
+        ValueError: If the mask has another type or other values, no axis, or a hole, that is, a 1 after a 0.
 
     Complexity: O(n) for each item.
 

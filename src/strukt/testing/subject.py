@@ -65,8 +65,9 @@ class Subject:
     ) -> Case:
         """Return a case of random scores.
 
-        ``lengths`` are repeated over the items; by default they include ``size``, 0 and 1. Lengths without
-        structures are raised to the shortest length that has some.
+        ``lengths`` are repeated over the items; by default they are ``size``, 0, 1, ``size - 1``, ``size`` and 2.
+        Lengths above 0 without structures are raised to the shortest length that has some, and lengths above
+        ``size`` are reduced to it.
         """
         size = self.size if size is None else size
         cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)

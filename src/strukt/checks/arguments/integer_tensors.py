@@ -22,9 +22,9 @@ def lengths(
 ) -> Tensor:
     """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
 
-    Lengths on the CPU are always checked, because compiled kernels use them as indices. Lengths on other devices
-    are checked only if ``check`` is True, which waits for the device. A program traced by ``torch.compile`` checks
-    no lengths, but clamps them to 0 to ``longest``.
+    None stands for ``longest`` in every item. Lengths on the CPU are always checked, because compiled kernels use
+    them as indices. Lengths on other devices are checked only if ``check`` is True, which waits for the device. A
+    program traced by ``torch.compile`` checks no lengths, but clamps them to 0 to ``longest``.
 
     Raises:
         ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.

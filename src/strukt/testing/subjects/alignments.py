@@ -1,4 +1,4 @@
-"""Alignments, edit distance, monotone attention, CTC and RNN-T as subjects of the conformance suite."""
+"""Monotone alignments, CTC and transducers (RNN-T) as subjects of the conformance suite."""
 
 from __future__ import annotations
 
