@@ -35,8 +35,8 @@ class BinaryCRF(AbsenceStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory per item, for n up
-    to 20. For larger n they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
-    `belief_propagation` approximate it for any n.
+    to 20; `max_marginals` takes O(n 2^n) time. For larger n they raise NotImplementedError, because the
+    log-partition is #P-hard; `mean_field` and `belief_propagation` approximate it for any n.
 
     `mbr` maximises the expected number of ones in common with a random vector. Additional ones never lower this
     number, so the result is a permitted vector to which no 1 can be added.

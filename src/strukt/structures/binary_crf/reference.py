@@ -89,6 +89,9 @@ def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> T
 
     The bits of the index of a state are the values of its variables, the first variable being the most significant
     bit. Padding must be 0.
+
+    Raises:
+        NotImplementedError: If there are too many variables.
     """
     batch, n = unary.shape
     if n > MOST_VARIABLES:

@@ -1,4 +1,4 @@
-"""Gradient checkpointing of the chain's kernels: memory O(sqrt(n) c) for the gradient instead of O(n c).
+"""Gradient checkpointing of the chain's kernels: O(sqrt(n) c) stored numbers for the gradient instead of O(n c).
 
 A chain of n positions is cut into about sqrt(n) segments; neighbouring segments share a border position. The
 forward pass stores only the state at each border: the log-probability of each tag there given the scores up to it.

@@ -95,7 +95,8 @@ def ctc_beam_search(
         language_model: A `strukt.nn.KneserNey` over the c labels as words; the blank never occurs.
         language_weight: The weight of the language model's log-probability.
         insertion_bonus: The score added for each label, to offset the language model's preference for short
-            transcripts; or ``(c,)``, a score for each label. A bonus for the space alone is a bonus for each word.
+            transcripts; or ``(c,)``, a score for each label, -inf to forbid it. A bonus for the space alone is a
+            bonus for each word.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

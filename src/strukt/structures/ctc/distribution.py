@@ -107,7 +107,8 @@ class CTC(PositionalStructure):
 
         Raises:
             ValueError: If an event does not collapse to the target.
-            InfeasibleError: If ``event`` is None and a target does not fit into its frames.
+            InfeasibleError: If ``event`` is None and some item has no labelling, because its target does not fit
+                into its frames, or all labellings are forbidden.
 
         Examples:
             >>> import torch

@@ -38,7 +38,7 @@ class NgramModel(Protocol):
 
 
 class Ngrams(NamedTuple):
-    """The levels of an n-gram model, concatenated; without levels, all labels have equal probability.
+    """The levels of an n-gram model, concatenated; without a model there are no levels, and ``words`` is 0.
 
     The state of a text is the index of its context (its last words) at each level, -1 for a context never seen.
 

@@ -5,8 +5,8 @@ Items run in scaled probability space (shift by the maximum, multiply, renormali
 weight that matters can underflow: every nonzero weight and forward probability must be at least
 `cpu_weights.TINY`, so that the product of any three is a normal number. The backward pass skips tags of forward
 probability zero. The table program computes any other item, in numbers that never underflow
-(`strukt.kernels.engine.rings`). Items that share one matrix run together in blocks, step by step, so that each row
-of the matrix is fetched once for all of them.
+(`strukt.kernels.engine.rings`). If one matrix serves all items at all steps, the items run together in blocks,
+step by step, so that each row of the matrix is fetched once for a whole block.
 
 The chart holds the normalised forward probabilities of each position, and in its last column the normaliser of the
 position. For an item that underflows it holds only the mark `cpu_weights.UNDERFLOWED`, in the last column of the
@@ -173,7 +173,7 @@ def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, 
 def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     """Return the logs of the forward sums at the last position, ``(batch, c)``, up to a constant per item.
 
-    All items must have length n.
+    The rows of items shorter than n hold arbitrary numbers.
     """
     logs = chart[:, -1, :-1].log()
     underflowed, labels = _underflowed(chart.numpy()), unary.shape[2]

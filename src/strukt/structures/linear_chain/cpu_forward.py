@@ -101,8 +101,8 @@ def forward(
 ) -> None:  # fmt: skip
     """Write log-partitions and charts; items that could underflow get a mark in the chart and log-partition 0.
 
-    ``matrices`` and ``tops`` hold the weights of each group if all steps share them, else they are workspace for
-    each thread.
+    If all steps share a matrix, ``matrices`` and ``tops`` hold each group's weights and the shift of their logs;
+    else they are workspace for each thread.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``, ``matrices (g or
     threads, c, c)``, ``tops (g or threads,)``, ``chart (batch, n, c + 1)`` and ``log_partition (batch,)``.

@@ -138,7 +138,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
-    """Sum the numbers of pairs over blocks and groups to the shape of the scores, ``(groups, steps, c, c)``.
+    """Sum the numbers of pairs over blocks, and over the items of each group: ``(groups, steps, c, c)``.
 
     ``pairs`` is ``(batch, steps, c, c)``, or ``(batch, blocks, c, c)`` if ``steps`` is 1.
     """

@@ -73,7 +73,10 @@ def _add_shares(
 def _spread(
     moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
 ) -> None:
-    """Write the expected moves and pairs of an item, last diagonal first; keep only the two that follow each."""
+    """Write the expected moves and pairs of moves of an item, last diagonal first.
+
+    Of the weights of suffixes, only those of the current diagonal and of the two after it are kept.
+    """
     whole, rank = total(chart, n, m)
     if rank == -np.inf:
         return

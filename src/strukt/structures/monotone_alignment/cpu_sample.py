@@ -20,7 +20,7 @@ def sample(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, chart: Array, uniform: Array,
     paths: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw paths, each move from those before it; samples that leave a cell by the same move share its table.
+    """Draw paths from the last move to the first; samples that leave a cell by the same move share its table.
 
     Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths`` and ``target_lengths (batch,)``,
     ``chart (batch, 6 n m)``, random numbers ``uniform (batch, count, n + m)``, and ``paths (batch, count, n, m)``.

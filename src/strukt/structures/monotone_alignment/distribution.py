@@ -47,7 +47,7 @@ class MonotoneAlignment(GridPaths):
 
     Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are ``batch +
     (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
-    reference takes k^2 times that).
+    reference takes k^2 times as long as for the mode).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -106,6 +106,8 @@ class MonotoneAlignment(GridPaths):
         validate_args: bool | None = None,
     ) -> Self:
         """Return the alignment whose scores of match, insert and delete are ``moves``: ``batch + (n, m, 3)``.
+
+        The other arguments are those of the constructor.
 
         Raises:
             ValueError: If shapes, types or values do not fit.

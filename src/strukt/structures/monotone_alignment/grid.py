@@ -11,7 +11,11 @@ from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
 
 def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
-    """Return, at each cell, whether it or any cell before it (or after it) on both axes is marked."""
+    """Return a mask of the cells that are marked, or that have a marked cell before them on both axes.
+
+    A cell in the same row or column counts. On an axis whose argument, ``rows`` or ``columns``, is False, marked
+    cells after a cell count in place of those before it.
+    """
     counts = cells.long()
     for axis, forward in ((-2, rows), (-1, columns)):
         counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)
@@ -19,7 +23,7 @@ def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
 
 
 def number_of_paths(n: int, m: int) -> int:
-    """Return the Delannoy number D(n - 1, m - 1), the number of paths."""
+    """Return the Delannoy number D(n - 1, m - 1), the number of paths through n x m cells; 1 if n or m is 0."""
     return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
 
 

@@ -26,8 +26,8 @@ class ProjectiveTree(DependencyTree):
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
     columns HEAD and DEPREL. Sums and maxima take O(n^3) time per item (`sample`, and `topk` on CPUs, add O(n^2)
-    per tree; `topk` takes k^2 times that in the reference); `log_partition` stores O(n^2) numbers for its
-    gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
+    per tree; `topk` takes k^2 times as long as `mode` in the reference); `log_partition` stores O(n^2) numbers
+    for its gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -14,7 +14,7 @@ from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_weights import TINY, multiply
 
 EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
-"""The states of a chart: EMPTY if there is no segmentation, UNDERFLOWED if the chart holds nothing else."""
+"""The states of a chart: EMPTY without segmentations or at length 0, UNDERFLOWED if it holds nothing else."""
 
 
 @inner

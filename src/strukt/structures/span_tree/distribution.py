@@ -29,7 +29,7 @@ class SpanTree(SpanStructure):
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere.
     Sums and maxima take O(n^3 + n^2 c) time per item (`sample`, and `topk` on CPUs, add O(n^2 + n c) per tree;
-    `topk` takes k^2 times that in the reference).
+    `topk` takes k^2 times as long as `mode` in the reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
