@@ -197,7 +197,7 @@ class Budget(Band):
         exactly: Whether exactly ``budget`` variables must be 1.
 
     Raises:
-        ValueError: If ``budget`` is not such an integer, or exceeds the number of variables if ``exactly``; or as in `Xor`.
+        ValueError: If ``budget`` is not such an integer, or with ``exactly`` above the number of variables; or as in `Xor`.
 
     Examples:
         >>> from strukt import FactorGraph
