@@ -84,6 +84,15 @@ def test_graphs_do_not_mix(x):
         ValueError, match="variables holds variables of different graphs; expected variables of one"
     ):
         factors.Xor([x[0, 0], FactorGraph().variables(2)[0]])
+    other, score = FactorGraph().variables(1), torch.zeros(1)
+    for make, names in (
+        (lambda: factors.Pairwise(x[0, :1], other, score), r"\(a, b\)"),
+        (lambda: factors.OrOut(x[0], output=other), r"\(inputs, output\)"),
+        (lambda: factors.Imply(x[0], other), "variables"),
+        (lambda: factors.Dense([x[0], other], torch.zeros(4, 1)), "variables"),
+    ):
+        with pytest.raises(ValueError, match=f"^{names} holds variables of different graphs"):
+            make()
     with pytest.raises(ValueError, match="parts holds a Tensor; expected Variables"):
         concatenate([torch.zeros(2)])
 

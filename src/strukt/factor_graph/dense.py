@@ -14,7 +14,7 @@ from torch import Tensor
 from strukt.factor_graph.factor import AnyFactor, require_trailing
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places, Soft
-from strukt.factor_graph.variables import Variables, VariablesLike, collect, concatenate
+from strukt.factor_graph.variables import Variables, VariablesLike, collect
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
@@ -48,7 +48,7 @@ class Dense(AnyFactor, Soft):
     def __init__(self, variables: VariablesLike, table: Tensor) -> None:
         groups = _groups(variables)
         self.grouped = groups is not None
-        super().__init__(concatenate(groups) if groups else variables)
+        super().__init__(collect(groups, "variables").flatten() if groups else variables)
         self.sizes = tuple(len(group) for group in groups) if groups else (2,) * self.variables.size
         require_trailing("table", table, self.sizes)
         self.table = table.reshape(*table.shape[: table.dim() - len(self.sizes)], -1)

@@ -197,7 +197,7 @@ class Budget(Band):
         exactly: Whether exactly ``budget`` variables must be 1.
 
     Raises:
-        ValueError: If ``budget`` is not such an integer, or with ``exactly`` above the number of variables; or as in `Xor`.
+        ValueError: If ``budget`` is no such integer, or too large for ``exactly``; or as in `Xor`.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -277,7 +277,7 @@ class And(OrOut):
 
 
 def _flattened(values: Sequence[VariablesLike], name: str) -> Variables:
-    return concatenate([collect(value, name).flatten() for value in values])
+    return collect([collect(value, name).flatten() for value in values], name).flatten()
 
 
 def _with_output(inputs: VariablesLike, output: VariablesLike | None) -> Variables:
@@ -292,7 +292,7 @@ def _with_output(inputs: VariablesLike, output: VariablesLike | None) -> Variabl
         last = collect(output, "output").flatten()
         if last.size != 1:
             raise ValueError(f"output has {last.size} variables; expected one")
-        flat = _flattened([inputs, last], "inputs and output")
+        flat = _flattened([collect(inputs, "inputs"), last], "(inputs, output)")
     if flat.size < 2:
         raise ValueError("inputs has one variable; expected at least one input, and an output")
     return flat

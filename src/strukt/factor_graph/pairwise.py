@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.factor_graph.factor import AnyFactor, Entry, require_trailing
 from strukt.factor_graph.soft import Places, Soft
-from strukt.factor_graph.variables import VariablesLike, collect, concatenate
+from strukt.factor_graph.variables import VariablesLike, collect
 from strukt.inference.lp_sparsemap.graph import PAIR
 
 
@@ -46,7 +46,7 @@ class Pairwise(AnyFactor, Soft):
             raise ValueError(f"a has shape {first.shape} and b {second.shape}; expected the same")
         require_trailing("scores", scores, first.shape)
         self.scores = scores.reshape(*scores.shape[: scores.dim() - first.ndim], first.size)
-        super().__init__(concatenate([first.flatten(), second.flatten()]))
+        super().__init__(collect([first.flatten(), second.flatten()], "(a, b)").flatten())
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         first, second = assignments.chunk(2, -1)
