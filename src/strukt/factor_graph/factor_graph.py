@@ -223,7 +223,7 @@ class FactorGraph(FactorGraphPeerNames):
     ) -> MeanField[Tensor | tuple[Tensor, ...]]:
         """Return the mean-field approximation: a product of independent variables close to the distribution.
 
-        With weights of 1, the entropy and a sequential schedule, no sweep raises the free energy.
+        With a sequential schedule, no sweep raises the free energy, unless a step size below 1 meets damping.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.

@@ -44,7 +44,8 @@ class MeanField(Generic[Marginals]):
         energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
         free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. With all
             weights 1, it is never below minus the log-partition. It never rises unless blocks that depend on each
-            other are updated at once. Infinite if a forbidden value has a positive probability.
+            other are updated at once, or a step size below 1 is combined with damping. Infinite if a forbidden
+            value has a positive probability.
         status: ``batch``, Boolean: whether the probabilities converged.
         residual: ``batch``, the largest change of a probability in the last sweep.
         iterations: ``batch``, the number of sweeps.

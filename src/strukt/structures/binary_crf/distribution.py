@@ -100,8 +100,9 @@ class BinaryCRF(AbsenceStructure):
     ) -> MeanField[Tensor]:
         """Return the mean-field approximation by independent variables, for any n; differentiable.
 
-        Sequential sweeps never raise the free energy. A parallel sweep is a single matrix product, but may
-        oscillate without damping or a small step. Time O(n^2) per sweep.
+        Sequential sweeps do not raise the free energy, unless a step size below 1 is combined with damping. A
+        parallel sweep is a single matrix product, but may oscillate without damping or a small step. Time O(n^2)
+        per sweep.
 
         Args:
             iterations: The largest number of sweeps over all variables.
