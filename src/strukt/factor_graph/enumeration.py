@@ -20,13 +20,13 @@ MOST_VARIABLES = 20
 
 @dataclass(frozen=True)
 class Enumeration:
-    """All permitted assignments of a graph's variables, with their scores.
+    """All assignments of a graph's variables that its factors permit, with their scores.
 
     Attributes:
-        assignments: ``(k, V)``, integers 0 and 1: each assignment that is permitted in at least one item of the
-            batch.
-        scores: ``batch + (k,)``, the total score of each assignment; -inf where an item forbids it.
-            Differentiable.
+        assignments: ``(k, V)``, integers 0 and 1: each assignment that the factors permit in at least one item of
+            the batch.
+        scores: ``batch + (k,)``, the total score of each assignment; -inf where factors or scores of variables
+            forbid it in an item. Differentiable.
         arrays: The shapes of the arrays of variables.
     """
 

@@ -269,7 +269,7 @@ class FactorGraph(FactorGraphPeerNames):
         return belief_propagation(self._problem(scores), self.arrays, iterations, damping, tol)
 
     def enumerate(self, scores: Scores) -> Enumeration:
-        """Return all permitted assignments with their scores, for graphs of up to 20 variables.
+        """Return all assignments that the factors permit, with their scores, for graphs of up to 20 variables.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.

@@ -25,7 +25,7 @@ def several(events: Tensor, axis: int) -> Tensor:
 
 
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
-    """Return events as a LongTensor of shape ``sample_shape + batch_shape + event_shape``.
+    """Return events as a LongTensor; they end in ``event_shape``, after axes that broadcast with ``batch_shape``.
 
     Raises:
         ValueError: If the events are not integers, or have the wrong shape.
