@@ -160,8 +160,10 @@ def test_many_variables_can_be_scored_but_not_summed():
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 4), (2, 3, 3, 3), (3, 3, 3), (5, 3, 3)])
 def test_pairs_that_do_not_fit_are_refused(shape):
-    with pytest.raises(ValueError, match=r"pairwise has shape .* expected \(2, 3, 3\), or \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"pairwise has shape .* expected \(2, 3, 3\) or \(3, 3\)"):
         BinaryCRF(torch.zeros(2, 3), torch.zeros(shape))
+    with pytest.raises(ValueError, match=r"expected \(3, 3\)$"):
+        BinaryCRF(torch.zeros(3), torch.zeros(shape))
 
 
 def test_events_other_than_zero_and_one_are_refused():

@@ -299,8 +299,9 @@ def test_only_the_wrong_item_of_a_batch_is_named():
 
 
 def test_wrong_sizes_and_scores_are_refused():
-    with pytest.raises(ValueError, match="k is -1; expected a non-negative integer"):
-        KDPP(torch.eye(3), -1)
+    for k in (-1, (1, 2)):
+        with pytest.raises(ValueError, match=r"k is .*; expected a non-negative integer, or a Long.* on cpu$"):
+            KDPP(torch.eye(3), k)
     with pytest.raises(
         ValueError, match=r"kernel has shape \(3, 3\), which does not fit the scores of shape \(4,\)"
     ):

@@ -135,6 +135,8 @@ def test_messages_name_the_misfit():
         LinearChain(torch.zeros(2, 5, 3), torch.zeros(4, 4))
     with pytest.raises(ValueError, match=r"transition.*\(2, 3, 3, 3\)"):
         LinearChain(torch.zeros(2, 5, 3), torch.zeros(2, 3, 3, 3))
+    with pytest.raises(ValueError, match=r"expected \(3, 3\) or \(4, 3, 3\)$"):
+        LinearChain(torch.zeros(5, 3), torch.zeros(4, 4))
 
 
 def test_the_wider_of_two_types_decides():

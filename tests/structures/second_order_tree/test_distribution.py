@@ -59,7 +59,7 @@ def test_neighbours_are_those_on_one_side():
 
 
 def test_messages_name_what_is_wrong():
-    with pytest.raises(ValueError, match=r"siblings has shape \(3, 3, 3\); expected \(3, 3, 4\), or \(2, "):
+    with pytest.raises(ValueError, match=r"siblings has shape \(3, 3, 3\); expected \(3, 3, 4\) or \(2, "):
         SecondOrderTree(torch.zeros(2, 3, 4), torch.zeros(3, 3, 3))
     siblings = torch.zeros(3, 3, 4)
     siblings[2, 1, 1] = -torch.inf

@@ -10,9 +10,10 @@ from strukt.checks.arguments.score_tensors import (
     scores,
     without_extremes,
 )
-from strukt.checks.arguments.shapes import broadcast_shapes, fitting
+from strukt.checks.arguments.shapes import any_of, broadcast_shapes, fitting
 
 __all__ = [
+    "any_of",
     "are_ordinary",
     "batched",
     "blank",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks import guards
-from strukt.checks.arguments.shapes import as_tensor_remedy
+from strukt.checks.arguments.shapes import any_of, as_tensor_remedy
 from strukt.kernels import dispatch, magnitude
 from strukt.kernels.autograd import is_plain
 
@@ -58,7 +58,8 @@ def batched(name: str, value: Tensor, batch_shape: torch.Size, shape: tuple[int,
     fits = viewed.shape[len(batch) :] == shape and len(batch) == len(batch_shape)
     if fits and all(have in (1, want) for have, want in zip(batch, batch_shape, strict=True)):
         return viewed
-    raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {shape}, or {(*batch_shape, *shape)}")
+    expected = any_of(shape, (*batch_shape, *shape))
+    raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {expected}")
 
 
 def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) -> None:

@@ -50,6 +50,17 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
         )
 
 
+def any_of(*shapes: tuple[int, ...]) -> str:
+    """Return shapes as alternatives, each one once, for a message.
+
+    Examples:
+        >>> any_of((3, 3), (2, 3, 3), (3, 3))
+        '(3, 3) or (2, 3, 3)'
+    """
+    *texts, last = dict.fromkeys(str(tuple(shape)) for shape in shapes)
+    return f"{', '.join(texts)} or {last}" if texts else last
+
+
 def kind_of(value: Any) -> str:
     """Return the dtype of a tensor, or the type of any other value, for a message."""
     return f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"

@@ -249,5 +249,5 @@ def _fitting(unary: Tensor, pairwise: Tensor) -> Tensor:
         return pairwise
     raise ValueError(
         f"pairwise has shape {tuple(shape)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
-        f"{(*batch, n, n)}, or {(n, n)} for all items"
+        f"{arguments.any_of((*batch, n, n), (n, n))}"
     )

@@ -201,6 +201,6 @@ def _fitting(kernel: Tensor, scores: Tensor) -> Tensor:
     if shaped.shape not in ((*scores.shape, n), shared):
         raise ValueError(
             f"kernel has shape {tuple(kernel.shape)}, which does not fit the scores of shape "
-            f"{tuple(scores.shape)}; expected {(*scores.shape, n)} or {(n, n)}"
+            f"{tuple(scores.shape)}; expected {arguments.any_of((*scores.shape, n), (n, n))}"
         )
     return shaped

@@ -26,6 +26,9 @@ from strukt.structures.k_subset.sorting import max_marginals
 Size = int | Tensor
 """The size of a subset: one for all items of a batch, or a LongTensor of the batch shape."""
 
+OF_RANGES = ", or a tuple of two of these"
+"""The end of error messages about sizes of which there may be a range."""
+
 
 class SubsetStructure(IndicatorStructure, abc.ABC):
     """Subsets as events ``batch + (n,)``: 1 for items taken, 0 for items left out, -1 for padding.
@@ -60,7 +63,7 @@ class KSubset(SubsetStructure):
 
     Args:
         scores: ``batch + (n,)``, the score of taking each item.
-        k: The size of the subsets, or the pair of the smallest and the largest one. Each is a nonnegative integer,
+        k: The size of the subsets, or a tuple of the smallest and the largest one. Each is a nonnegative integer,
             or a LongTensor ``batch``. Sizes above the length have no subset.
         lengths: ``batch``; all n if None.
         omitted: ``batch + (n,)`` or ``(n,)``, the score of leaving each item out; 0 if None. Where it is -inf, the
@@ -106,7 +109,7 @@ class KSubset(SubsetStructure):
                 lengths, scores.shape[:-1], scores.shape[-1], scores.device, check=validate_args is not False
             )
         low, high = k if isinstance(k, tuple) else (k, k)
-        sizes = (sizes_of(low, scores), sizes_of(high, scores))
+        sizes = (sizes_of(low, scores, OF_RANGES), sizes_of(high, scores, OF_RANGES))
         super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)
 
     @property
@@ -157,8 +160,10 @@ def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return torch.where(total > high.unsqueeze(-1), capped_simplex.subset(gains, high), raised)
 
 
-def sizes_of(k: Size, scores: Tensor) -> Tensor:
+def sizes_of(k: Size, scores: Tensor, more: str = "") -> Tensor:
     """Return the size of the subsets of each item, as a LongTensor of the batch shape of ``scores``.
+
+    ``more`` ends the error message.
 
     Raises:
         ValueError: If it is neither a nonnegative integer nor a LongTensor of this shape on this device.
@@ -174,7 +179,7 @@ def sizes_of(k: Size, scores: Tensor) -> Tensor:
         description = repr(k)
     raise ValueError(
         f"k is {description}; expected a non-negative integer, or a LongTensor of shape {tuple(batch_shape)} on "
-        f"{scores.device}, or a pair of these"
+        f"{scores.device}{more}"
     )
 
 

@@ -114,5 +114,5 @@ def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
             return transition
     raise ValueError(
         f"transition has shape {tuple(shape)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
-        f"({c}, {c}), {(*batch, c, c)} or {(*batch, max(n - 1, 0), c, c)}"
+        f"{arguments.any_of((c, c), (*batch, c, c), (*batch, max(n - 1, 0), c, c))}"
     )

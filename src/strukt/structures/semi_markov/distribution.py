@@ -232,6 +232,7 @@ def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
         return transition
     raise ValueError(
         f"transition has shape {tuple(original.shape)}, which does not fit segments of shape "
-        f"{tuple(segments.shape)}; expected ({c}, {c}), {(*batch, c, c)} or {(*batch, steps, c, c)}, with 1 for "
-        f"an axis of the batch if all items share it, or (1, 1) in place of ({c}, {c}) for all pairs alike"
+        f"{tuple(segments.shape)}; expected {arguments.any_of((c, c), (*batch, c, c), (*batch, steps, c, c))}, "
+        f"with 1 for an axis of the batch if all items share it, or (1, 1) in place of ({c}, {c}) for all pairs "
+        "alike"
     )
