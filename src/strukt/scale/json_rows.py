@@ -32,8 +32,8 @@ def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) ->
         The number of sentences.
 
     Raises:
-        DataError: If a line is not an object with this key, or if its text cannot be read. The error names the
-            line.
+        DataError: If a line is not an object with this key, or has a member `strukt` already, or if its text
+            cannot be read. The error names the line.
 
     Examples:
         >>> import io

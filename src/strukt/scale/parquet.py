@@ -61,7 +61,8 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
         The number of sentences.
 
     Raises:
-        DataError: If a row cannot be read. The error names the row, counted from 1 as lines are.
+        DataError: If the file cannot be read, or a sentence. For a sentence the error names its row, counted from
+            1 as lines are.
     """
     import pyarrow
     import pyarrow.parquet
