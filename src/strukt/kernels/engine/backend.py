@@ -54,7 +54,7 @@ class Backend(TableOperators):
         self._event_dim = event_dim
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
-        """Return the shape of the chart, ``(batch, ...)``, in float64."""
+        """Return the shape of the chart, ``(batch, size)``, in float64."""
         (main, *others), _, options = self._split(arguments)
         places = self._places(main)
         made = bool(others) or main.dim() > 1 + len(places)

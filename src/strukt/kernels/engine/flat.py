@@ -39,8 +39,8 @@ class FlatPairs(Flat, RowBackend):
     """The backend of a structure with main scores and scores of pairs, which several items may share.
 
     A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. Its
-    program is ``build(n, *constants, *shapes)``, given an item's length and constants ``(batch,)`` (other
-    lengths), and the shapes of both tensors; ``cells`` takes the same for the largest item.
+    program is ``build(n, *constants, *shapes)``: the item's length, its constants (other lengths, each passed as
+    ``(batch,)``), and the shapes of both tensors. ``cells`` takes the same for the largest item.
     """
 
     def __init__(self, build: Callable[..., Program], cells: Callable[..., int], event_dim: int = 1) -> None:

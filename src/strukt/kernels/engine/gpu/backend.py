@@ -54,7 +54,7 @@ class Gpu(ArgumentsMixin, ABC):
         return some and self._terms(scores[0], options) <= MOST_TERMS
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
-        """Return the shape of the chart, ``(batch, ...)``, as memory of float64."""
+        """Return the shape of the chart as an array of float64, ``(batch, size)``."""
         scores, _, options = self._split(arguments)
         return len(scores[0]), width(self._cells(*self._sizes(scores, options)), scores[0].dtype)
 

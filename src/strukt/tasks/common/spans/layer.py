@@ -107,7 +107,11 @@ class SpanLayer(nn.Module, ABC):
         self.bits = 0
 
     def start_from(self, vectors: Callable[[], Tensor]) -> None:
-        """Set initial weights from the word vectors ``(m, size)`` that `vectors` computes; by default, none."""
+        """Set those initial weights that depend on word vectors of the training corpus; none by default.
+
+        Args:
+            vectors: Computes the vectors of the first m words of the corpus, ``(m, size)``.
+        """
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
