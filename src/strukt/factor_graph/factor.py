@@ -157,7 +157,10 @@ class Factor(AnyFactor):
         """
 
     def score(self, assignments: Tensor) -> Tensor:
-        """Return the local scores of permitted assignments, differentiable; 0 by default.
+        """Return the local scores of assignments, differentiable; 0 by default.
+
+        Some methods of the graph, such as `enumerate`, also pass assignments that are not permitted. Their scores
+        are ignored.
 
         Args:
             assignments: ``(k, batch, size)``, with entries 0 and 1.
