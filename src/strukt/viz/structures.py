@@ -36,7 +36,7 @@ def of_sparsemap(
         labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: If the result is not that of a distribution.
+        ValueError: If the result is not that of a distribution, or the words do not fit it, as in `picture`.
 
     Examples:
         >>> import torch
@@ -73,6 +73,9 @@ def weighted(
         labels: The names of tags or labels; numbers are drawn if they are empty.
         title: The title.
 
+    Raises:
+        ValueError: If the words do not fit the structures, as in `picture`.
+
     Examples:
         >>> import torch
         >>> from strukt import LinearChain
@@ -106,7 +109,7 @@ def picture(
         labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: If the number of words differs from the number of positions.
+        ValueError: If there are fewer words than positions; or more, unless the picture has brackets.
     """
     if issubclass(family, BinaryTree):
         return _brackets(_spans(event), forms, labels)
