@@ -32,7 +32,7 @@ class SpanningTree(AbsenceStructure):
     trees is Kirchhoff's determinant (1847), computed here without subtraction. `log_partition` and `marginals`
     take O(n^3) time per item, `mode` and `max_marginals` O(n^2), and `topk` O(k n^3); under ``torch.func`` and
     ``torch.compile``, `max_marginals` take n^2 modes. `sample` takes O(n^3) per item, and for each sample random
-    walks of at most 32 n steps in all, or O(n^3) time if they are longer (in the reference, which also handles
+    walks of up to 32 n steps in all, or O(n^3) time if it needs more steps (in the reference, which also handles
     required edges, O(n^4) per sample).
 
     Raises:
