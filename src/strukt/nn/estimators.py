@@ -57,8 +57,8 @@ class Estimator(ABC):
         Raises:
             InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` set the parts
                 of this item to 0 instead.
-            ValueError: If a setting is out of range that the constructor does not check: ``max_iterations``,
-                ``tol``, ``k`` or ``temperature``.
+            ValueError: If ``max_iterations``, ``tol``, ``k`` or ``temperature`` is out of range; the constructors
+                do not check these settings.
         """
 
     @property

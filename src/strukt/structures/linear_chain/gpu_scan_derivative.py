@@ -1,7 +1,8 @@
 """The derivative of marginals of long chains in Triton: all blocks of positions at once, from their borders.
 
 In forward mode, the derivative of a marginal along directions of the scores is the marginal times the difference
-between its growth (that of its forward plus that of its backward sum) and the mean growth at its position.
+between its growth and the mean growth at its position. The growth of a marginal is the sum of the growths of its
+forward and its backward sum.
 Hessians are symmetric, so this is also the gradient of the sum of the marginals times the directions.
 """
 

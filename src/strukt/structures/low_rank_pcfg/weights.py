@@ -154,7 +154,7 @@ def times(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
-    """Return ``rows @ matrix``, where the rows of each matrix end before ``ends``."""
+    """Return ``rows @ matrix``; the rows for each matrix end before ``ends``."""
     if len(matrices) == 1:
         return times(rows, matrices[0])
     pieces = zip(matrices, [0, *ends], ends, strict=False)
@@ -162,11 +162,11 @@ def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
 
 
 def grouped_outer(rows: Tensor, others: Tensor, ends: list[int], total: Tensor) -> None:
-    """Add ``rows' others`` of the rows of each matrix to ``total (g, a, b)``."""
+    """Add ``rows.T @ others`` to ``total (g, a, b)``; the rows for each matrix of it end before ``ends``."""
     for matrix, first, last in zip(total, [0, *ends], ends, strict=False):
         add_outer(rows[first:last], others[first:last], matrix)
 
 
 def add_outer(rows: Tensor, others: Tensor, total: Tensor) -> None:
-    """Add ``rows' others`` to ``total (a, b)``, in its precision."""
+    """Add ``rows.T @ others`` to ``total (a, b)``, in its precision."""
     total.addmm_(rows.mT.to(total.dtype), others.to(total.dtype))
