@@ -143,7 +143,7 @@ def test_more_rows_than_can_be_summed():
     matching = Matching(torch.zeros(MOST_ROWS + 1, 20))
     for member in ("log_partition", "marginals", "log_count", "mbr"):
         with pytest.raises(
-            NotImplementedError, match=r"#P-complete.*n = 17 rows .* sparsemap\(\).* mean field"
+            NotImplementedError, match=r"#P-complete.*n = 17 rows .* sparsemap\(\).* belief_propagation"
         ):
             getattr(matching, member)
     for method in (matching.entropy, matching.sample, lambda: matching.cross_entropy(matching)):
