@@ -149,7 +149,7 @@ class TaskConfig(FittingConfig):
         Use.by_choice(["encoder.pretrained", "encoder.fine_tuning."], "encoder.kind", "pretrained"),
         Use(
             ["encoder.pt.root_output"],
-            "the task classify and --encoder.pt.root_labels",
+            "the task classify or dictionary, and --encoder.pt.root_labels",
             lambda config: config.classifies_root,
         ),
     )
