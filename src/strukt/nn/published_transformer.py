@@ -36,15 +36,15 @@ class PublishedTransformer(SentenceEncoder):
         layers: Number of layers.
         heads: Number of attention heads.
         dropout: Dropout in every layer.
-        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
+        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None or 0.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute`` or ``relative``.
         reach: Maximum relative distance; longer distances share its vectors.
         distance_values: Whether vectors of relative distances are added to the values, too, not only to the keys.
 
     Raises:
-        ValueError: If a size is less than 1, `heads` does not divide `size` and `head_size` is None, the positions
-            are unknown, or `dropout` is not a probability.
+        ValueError: If `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and `head_size` is
+            None, the positions are unknown, or `dropout` is not a probability.
 
     Examples:
         >>> encoder = PublishedTransformer(16, layers=2, heads=4)

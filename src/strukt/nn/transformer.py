@@ -31,7 +31,7 @@ class Transformer(SentenceEncoder):
         layers: Number of layers.
         heads: Number of attention heads.
         dropout: Dropout in every block.
-        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
+        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None or 0.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute``, sinusoids added to the words; or ``relative``, vectors of distances.
         reach: Maximum relative distance; longer distances share its vectors.
@@ -40,8 +40,8 @@ class Transformer(SentenceEncoder):
         causal: Whether words attend only to themselves and to words on their left.
 
     Raises:
-        ValueError: If a size is less than 1, `heads` does not divide `size` and `head_size` is None, the positions
-            are unknown, or `dropout` is not a probability.
+        ValueError: If `inputs`, `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and
+            `head_size` is None, the positions are unknown, or `dropout` is not a probability.
 
     Examples:
         >>> encoder = Transformer(8, 16, layers=2, heads=4, positions="relative")

@@ -94,6 +94,9 @@ class ChainModel:
         """Write model.json and weights.safetensors to a folder; `description` has more entries of the JSON.
 
         If the folder holds a model, and a file cannot be written, that model is left unchanged.
+
+        Raises:
+            DataError: If the folder cannot be created, or a file cannot be written.
         """
         path = Path(folder)
         with explained(path, "written"):

@@ -86,9 +86,10 @@ class BitSpanTree(BinaryTree):
 
     @property
     def bit_marginals(self) -> Tensor:
-        """The probabilities that the tree has a span and a bit of it is -1, or +1; differentiable.
+        """The probabilities that the tree has a span with a bit of -1, and with a bit of +1; differentiable.
 
-        They are ``batch + (n + 1, n + 1, k, 2)``. The two for a bit add up to the probability of the span.
+        They are ``batch + (n + 1, n + 1, k, 2)``: ``[..., 0]`` for -1, ``[..., 1]`` for +1. The two add up to the
+        probability of the span.
         """
         positive, negative = self.oracles.marginals(*self._arguments())
         return self._to_batch(torch.stack([negative, positive], -1))

@@ -143,7 +143,7 @@ def _through(
     weights: Array, weight_ranks: Array | None, weight_changes: Array | None, costs: Array | None, values: Array,
     ranks: Array | None, changes: Array | None, m: int, mass: Array, moved: Array | None,
 ) -> bool:  # fmt: skip
-    """Write the marginals of word m's heads, and their derivatives; return False if plain floats underflow."""
+    """Write the marginals of word m's heads, and their derivatives; False if plain floats do not suffice."""
     n = weights.shape[0]
     rank, top = np.zeros(n + 1), 0.0
     mass[0] = weights[m, 0]

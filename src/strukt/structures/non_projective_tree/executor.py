@@ -1,4 +1,4 @@
-"""The Matrix-Tree theorem by few operations of PyTorch for each word, on devices without kernels.
+"""The Matrix-Tree theorem in a few operations of PyTorch for each word, on devices without kernels.
 
 The elimination is that of the reference (`matrix_tree`), and its slopes are those of the kernels for GPUs, all as
 logs. The root has two columns of weights: one for arcs that carry the infinitesimal of a single root, and one for

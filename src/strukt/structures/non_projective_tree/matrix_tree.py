@@ -34,7 +34,11 @@ trees to sum over, which is the lowest that a tree can have.
 
 
 class Elimination:
-    """The operators on sums over the trees of one order; their arguments are ``arcs, lengths, *options``."""
+    """The operators of trees, by elimination; their sums are over the trees of one order.
+
+    ``load`` is called with ``arcs, lengths, *options``. These are also the arguments of the operators, except for
+    `expected_surprise`; `sample` takes a count, too.
+    """
 
     def __init__(self, load: Load) -> None:
         self._load = load

@@ -1,4 +1,4 @@
-"""Spanning trees without required edges by few operations of PyTorch, on devices without kernels."""
+"""Spanning trees without required edges in a few operations of PyTorch, on devices without kernels."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
     """Return the best score of a tree that uses each edge: ``(batch, n, n)``; time O(n^2) per item.
 
     It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; the gradient is
-    of this sum.
+    that of this sum.
     """
     batch, n, _ = edges.shape
     tree, displaced = np.zeros((batch, max(n - 1, 0)), np.int64), np.full((batch, n, n), -1, np.int64)

@@ -18,8 +18,8 @@ def training_trees(config: Config, sentences: Sequence[Sentence]) -> Sequence[Se
         DataError: If a sentence is not of a CoNLL-U file, or its heads are incompatible with a tree.
 
     Warns:
-        UserWarning: If sentences are left out, because they have no annotation, or because the criterion needs
-            projective trees.
+        UserWarning: If sentences are left out, because they have no annotation (with `partial`), or because their
+            arcs cross and `trees` is ``projective`` (with criteria other than ``head``).
     """
     require = require_partial_tree if config.partial else conllu.require_tree
     trees: Sequence[Sentence] = [require(conllu_of(sentence)) for sentence in sentences]
