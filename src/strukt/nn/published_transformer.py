@@ -43,8 +43,8 @@ class PublishedTransformer(SentenceEncoder):
         distance_values: Whether vectors of relative distances are added to the values, too, not only to the keys.
 
     Raises:
-        ValueError: If `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and `head_size` is
-            None, the positions are unknown, or `dropout` is not a probability.
+        ValueError: If `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and `head_size`
+            is None, the positions are unknown, or `dropout` is not a probability.
 
     Examples:
         >>> encoder = PublishedTransformer(16, layers=2, heads=4)
