@@ -114,6 +114,20 @@ def test_what_is_in_the_cache_needs_no_hub(model, saved, hub, monkeypatch):
     assert annotated(strukt.load("hf://me/model")) == annotated(model)
 
 
+def test_all_commands_take_a_name_on_the_hub(saved, hub, tmp_path, capsys):
+    assert main(["push", str(saved), "me/model"]) == 0
+    corpus = tiny_corpora.write(SENTENCES, tmp_path / "dev.conllu")
+    capsys.readouterr()
+    assert main(["card", "hf://me/model"]) == 0
+    assert "\n# model\n" in capsys.readouterr().out
+    assert main(["evaluate", "hf://me/model", corpus]) == 0
+    assert main(["predict", "hf://me/model", corpus, "-o", f"{tmp_path}/predicted/"]) == 0
+    assert list((tmp_path / "predicted").glob("*.conllu"))
+    capsys.readouterr()
+    assert main(["show", "hf://me/model", "--history", "LAS"]) == 2  # a model that was not trained has none
+    assert "hf:" not in capsys.readouterr().err
+
+
 def test_only_files_of_models_are_fetched(saved, hub):
     assert main(["push", str(saved), "me/model"]) == 0
     hub.files["me/model"]["weights.pickle"] = b"evil"

@@ -22,8 +22,8 @@ def run(arguments: list[str]) -> int:
     from strukt.train import saved_model
     from strukt.train.records import read_environment, read_metrics, save_dev_scores
 
-    model = saved_model.load(options.model)
-    folder = Path(options.model)
+    folder = saved_model.local_folder(options.model)
+    model = saved_model.load(folder)
     metrics = read_metrics(folder) if options.precision == "float32" else {}
     dev = list(corpus.read_annotated(options.dev, readers=model.readers())) if options.dev else []
     export(model, options.output, metrics, read_environment(folder), options.precision)

@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from strukt.cli import console, corpora
@@ -196,9 +195,10 @@ def _states(model: Model, _: Namespace) -> Sequence[svg.Picture]:
 
 def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
     """Draw a score on the development corpus as a curve over the steps of training."""
+    from strukt.train import saved_model
     from strukt.train.records import read_metrics
 
-    history = read_metrics(Path(options.model)).get("history", [])
+    history = read_metrics(saved_model.local_folder(options.model)).get("history", [])
     epochs = [epoch for epoch in history if "step" in epoch]  # models without weights have a single entry
     known = [name for name in dict.fromkeys(itertools.chain(*epochs)) if name not in ("epoch", "step")]
     if options.history not in known:

@@ -176,18 +176,19 @@ def _predict_shards(options: Namespace) -> int:
 
     if options.gpus and options.engine is None and not torch.cuda.is_available():
         raise UsageError("--gpus is given, but PyTorch finds no GPU; omit it")
-    model = saved_model.load(options.model)
+    place = saved_model.local_folder(options.model)
+    model = saved_model.load(place)
     readers = model.readers()
     annotation = Annotation(options.probabilities, options.infill)
     annotation.texts(model, ())  # if the model cannot fill in words, raise now, not for each shard
     folder, column = Path(options.output), options.column or "text"
     inputs = [shards.Input.of(path, options.format, readers, options.column) for path in options.file]
     size = options.shard_size or SHARD_SIZE
-    cuts = manifest.places(folder, Path(options.model), annotation, inputs, readers, column, size)
+    cuts = manifest.places(folder, place, annotation, inputs, readers, column, size)
     all_shards = shards.shards(inputs, cuts, readers, plain=options.infill is not None)
     left = shards.unfinished(folder, shards.selected(all_shards, *share))
     device = "cuda" if options.gpus else "cpu"
-    job = Job(os.path.abspath(options.model), os.path.abspath(folder), annotation, column, device)
+    job = Job(os.path.abspath(place), os.path.abspath(folder), annotation, column, device)
     outcomes: Iterable[Outcome]
     if options.engine == "ray" and left:
         resources = ray_workers.Resources(options.workers, options.cpus or 1, options.gpus or 0)

@@ -69,14 +69,14 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         """Load a saved model from a folder.
 
         Args:
-            folder: The folder of the model.
+            folder: The folder of the model, or `hf://user/name`, as for `strukt.load`.
 
         Raises:
             DataError: If the folder holds no model, an unfinished or exported model, a model in a newer format, or
-                a damaged file.
+                a damaged file; or if the hub has no such model or cannot be reached.
             MissingExtraError: If a package that the model needs is not installed.
         """
-        path = Path(folder)
+        path = saved_model.local_folder(folder)
         card, model = path / CARD, saved_model.load(path)
         if not (path / "weights.safetensors").exists():
             raise DataError("has no weights; share the model that it was exported from", path)

@@ -64,11 +64,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
             or if the hub has no such model or cannot be reached.
         MissingExtraError: If a package that is needed to download, build or run the model is not installed.
     """
-    if str(folder).startswith(HUB):
-        from strukt.train.hub_download import download
-
-        folder = download(str(folder))
-    path = Path(folder)
+    path = local_folder(folder)
     require_format(path)
     if (path / GRAPHS).is_dir() and not (path / "weights.safetensors").exists():
         from strukt.train import onnx_model
@@ -77,6 +73,20 @@ def load(folder: str | os.PathLike[str]) -> Model:
     model = described(path)
     load_weights(model, path / "weights.safetensors")
     return model.eval()
+
+
+def local_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return the folder of a saved model; a model on the hub, `hf://user/name`, is downloaded to the cache.
+
+    Raises:
+        DataError: If the hub has no such model or cannot be reached.
+        MissingExtraError: If the package that downloads models is not installed.
+    """
+    if not str(folder).startswith(HUB):
+        return Path(folder)
+    from strukt.train.hub_download import download
+
+    return Path(download(str(folder)))
 
 
 def load_weights(model: Model, path: Path) -> None:
