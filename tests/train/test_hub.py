@@ -114,7 +114,7 @@ def test_what_is_in_the_cache_needs_no_hub(model, saved, hub, monkeypatch):
     assert annotated(strukt.load("hf://me/model")) == annotated(model)
 
 
-def test_all_commands_take_a_name_on_the_hub(saved, hub, tmp_path, capsys):
+def test_commands_that_read_the_folder_take_a_name_on_the_hub(saved, hub, tmp_path, capsys):
     assert main(["push", str(saved), "me/model"]) == 0
     corpus = tiny_corpora.write(SENTENCES, tmp_path / "dev.conllu")
     capsys.readouterr()

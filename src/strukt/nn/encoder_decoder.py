@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
 from strukt.nn.attention import Attended, Attention
-from strukt.nn.encoders import LSTM, RNN, BiLSTM
+from strukt.nn.encoders import CELLS, LSTM, RNN, BiLSTM
 from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
 from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.transformer import Transformer
@@ -121,7 +121,7 @@ class EncoderDecoder(nn.Module):
     ) -> None:
         super().__init__()
         require_sizes(inputs=inputs, hidden=hidden)
-        require_one_of("decoder", decoder, ("lstm", "rnn"))
+        require_one_of("decoder", decoder, tuple(CELLS))
         require_one_of("start", start, ("ends", "last"))
         if attention is None and input_feeding:
             raise ValueError("input_feeding is True without attention; there is no context to feed in")
@@ -137,8 +137,7 @@ class EncoderDecoder(nn.Module):
                 f"hidden is {hidden}, and the encoder has vectors of size {encoder.size}; expected equal sizes "
                 "for start='last', or use start='ends'"
             )
-        kind = {"lstm": nn.LSTM, "rnn": nn.RNN}[decoder]
-        self.decoder = kind(inputs + encoder.size * input_feeding, hidden, batch_first=True)
+        self.decoder = CELLS[decoder](inputs + encoder.size * input_feeding, hidden, batch_first=True)
         self.cells = hidden if decoder == "lstm" else 0
         from_ends = attention is None and start == "ends"
         self.beginning = nn.Linear(2 * encoder.size, hidden + self.cells) if from_ends else None

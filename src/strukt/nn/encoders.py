@@ -12,6 +12,9 @@ from strukt.checks.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.inputs import lengths_of, require_sizes
 
+CELLS: dict[str, type[nn.RNN | nn.LSTM]] = {"lstm": nn.LSTM, "rnn": nn.RNN}
+"""The recurrent networks of PyTorch by the names of their cells."""
+
 
 def mask_of(lengths: Tensor, n: int) -> Tensor:
     """Return a mask that is True at the positions inside each sequence.

@@ -11,12 +11,9 @@ from typing_extensions import override
 from strukt.inference.settings import require_one_of
 from strukt.nn.attention import Attention
 from strukt.nn.dropout import SharedDropout
-from strukt.nn.encoders import run_recurrent
+from strukt.nn.encoders import CELLS, run_recurrent
 from strukt.nn.inputs import require_sizes
 from strukt.nn.left_to_right import LeftToRightModel
-
-CELLS = {"lstm": nn.LSTM, "rnn": nn.RNN}
-"""The recurrent networks by the names of their cells."""
 
 
 class RecurrentState(NamedTuple):
