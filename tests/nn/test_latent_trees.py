@@ -83,7 +83,7 @@ def test_padding_changes_no_scores_and_no_gradients():
 @pytest.mark.parametrize("iterations", [None, 5])
 @pytest.mark.parametrize("budget", [0, 1.5, True])
 def test_a_budget_is_a_whole_number_above_0(budget, iterations):
-    with pytest.raises(ValueError, match=r"budget is .*; expected a whole number, at least 1"):
+    with pytest.raises(ValueError, match=r"budget is .*; expected (a whole number|at least 1)"):
         with_budget(NonProjectiveTree(torch.zeros(1, 3, 4)), budget, iterations)
 
 

@@ -10,6 +10,8 @@ import torch
 
 import strukt
 from strukt.losses import fenchel_young_loss
+from strukt.mappings import sparsemax
+from strukt.structures.ctc.decoding import ctc_beam_search
 from strukt.testing.subjects import STRUCTURES
 
 MADE_AS_GIVEN = [subject for subject in STRUCTURES if not subject.name.startswith(("CTC", "KDPP"))]
@@ -138,6 +140,15 @@ def test_a_number_of_samples_is_a_shape():
     with pytest.raises(ValueError, match=r"k is True; expected a positive integer"):
         chain().topk(True)
     assert chain().sample([2, 3]).shape == (2, 3, 3)
+
+
+def test_counts_may_be_integers_of_numpy():
+    two = np.int64(2)
+    assert torch.equal(chain().topk(two).events, chain().topk(2).events)
+    assert chain().sample_without_replacement(two).shape == (2, 3)
+    assert strukt.KSubset(torch.zeros(3), two).mode.sum() == 2
+    assert ctc_beam_search(torch.zeros(4, 3).log_softmax(-1), beam_size=np.int32(4), k=two).scores.shape == (2,)
+    assert sparsemax(torch.tensor([1.0, 1.0, 1.0]), max_support=two).count_nonzero() == 2
 
 
 # Scores and lengths.

@@ -114,5 +114,5 @@ def capped(x: Tensor, max_support: int | None) -> Tensor:
 
 def check_cap(max_support: int | None) -> None:
     """Raise ValueError unless ``max_support`` is None or an integer of 1 or more."""
-    if max_support is not None and (not isinstance(max_support, int) or max_support < 1):
-        raise ValueError(f"max_support is {max_support!r}; expected an integer of 1 or more, or None")
+    if max_support is not None:
+        arguments.positive_integer("max_support", max_support)

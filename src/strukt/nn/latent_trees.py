@@ -94,8 +94,7 @@ def with_budget(
         >>> with_budget(NonProjectiveTree(arcs), 1).marginals[0, :, 1].sum()
         tensor(1.)
     """
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ValueError(f"budget is {budget}; expected a whole number, at least 1")
+    require_sizes(budget=budget)
     if iterations is None:
         return sparsemap_within_budget(trees, budget)
     require_unlabelled(trees)

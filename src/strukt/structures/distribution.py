@@ -84,7 +84,7 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If k is not an integer of 1 or more.
         """
-        arguments.positive_integer("k", k)
+        k = arguments.positive_integer("k", k)
         return distinct.sample(self, k)
 
     # Random scores.

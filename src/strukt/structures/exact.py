@@ -188,7 +188,7 @@ class ExactInference(ScoredStructures):
         Raises:
             ValueError: If k is not an integer of 1 or more.
         """
-        arguments.positive_integer("k", k)
+        k = arguments.positive_integer("k", k)
         return topk.topk(self, k)
 
     @property

@@ -1,7 +1,14 @@
 """Checks of arguments: shapes, types and devices, with errors that name the remedy."""
 
 from strukt.checks.arguments.events import event, sample_shape, several
-from strukt.checks.arguments.integer_tensors import blank, integers, lengths, mask, positive_integer
+from strukt.checks.arguments.integer_tensors import (
+    blank,
+    integers,
+    is_integer,
+    lengths,
+    mask,
+    positive_integer,
+)
 from strukt.checks.arguments.score_tensors import (
     are_ordinary,
     batched,
@@ -22,6 +29,7 @@ __all__ = [
     "event",
     "fitting",
     "integers",
+    "is_integer",
     "lengths",
     "mask",
     "not_lengths",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -78,14 +79,20 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
         )
 
 
-def positive_integer(name: str, value: Any) -> None:
-    """Check that a value is an integer of 1 or more.
+def is_integer(value: object) -> bool:
+    """Return True for Python's and NumPy's integers, which Booleans are not."""
+    return isinstance(value, (int, Integral)) and not isinstance(value, bool)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Return an integer of 1 or more as Python's.
 
     Raises:
-        ValueError: If it is not.
+        ValueError: If the value is anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_integer(value) or value < 1:
         raise ValueError(f"{name} is {value!r}; expected a positive integer")
+    return int(value)
 
 
 def blank(value: Any, labels: int) -> None:
@@ -94,7 +101,7 @@ def blank(value: Any, labels: int) -> None:
     Raises:
         ValueError: If it is not.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < labels:
+    if not is_integer(value) or not 0 <= value < labels:
         raise ValueError(
             f"blank is {value!r}; expected one of the labels, an integer from 0 to {labels - 1}"
         )

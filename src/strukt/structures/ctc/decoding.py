@@ -119,7 +119,7 @@ def ctc_beam_search(
         ([[1], [-1]], tensor([0.6400, 0.3600]))
     """
     lengths = _checked(log_probs, lengths, blank)
-    _require_sizes(beam_size, k)
+    beam_size, k = _sizes(beam_size, k)
     *batch, n, labels = log_probs.shape
     if language_model is not None:
         _require_words(language_model, labels)
@@ -166,10 +166,11 @@ def _checked(log_probs: Tensor, lengths: Lengths | None, blank: int) -> Tensor:
     return lengths
 
 
-def _require_sizes(beam_size: int, k: int) -> None:
-    arguments.positive_integer("beam_size", beam_size)
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= beam_size:
+def _sizes(beam_size: int, k: int) -> tuple[int, int]:
+    beam_size = arguments.positive_integer("beam_size", beam_size)
+    if not arguments.is_integer(k) or not 1 <= k <= beam_size:
         raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
+    return beam_size, int(k)
 
 
 def _require_weights(language_weight: float, bonus: Tensor) -> None:

@@ -173,8 +173,8 @@ def sizes_of(k: Size, scores: Tensor, more: str = "") -> Tensor:
         if (k.dtype, k.shape, k.device) == (torch.int64, batch_shape, scores.device):
             return k
         description = f"of dtype {k.dtype} and shape {tuple(k.shape)} on {k.device}"
-    elif isinstance(k, int) and not isinstance(k, bool) and k >= 0:
-        return torch.full(batch_shape, k, dtype=torch.int64, device=scores.device)
+    elif arguments.is_integer(k) and k >= 0:
+        return torch.full(batch_shape, int(k), dtype=torch.int64, device=scores.device)
     else:
         description = repr(k)
     raise ValueError(
