@@ -30,6 +30,16 @@ def test_it_learns_saves_and_says_what_it_reached(tmp_path, capfd):
     assert shown.err.count("epoch") == len(results["history"])
 
 
+def test_a_wrong_task_or_configuration_is_named(tmp_path):
+    with pytest.raises(ValueError, match="task is 'parser'; expected one of tag, dependency, "):
+        fit("parser", tiny_corpora.tag_config(), tmp_path / "m", train=TRAIN, dev=DEV)
+    with pytest.raises(
+        ValueError, match=r"config is a strukt\.tasks\.tag\.config\.Config; the task dependency expects a strukt"
+    ):
+        fit("dependency", tiny_corpora.tag_config(), tmp_path / "m", train=TRAIN, dev=DEV)
+    assert not (tmp_path / "m").exists()
+
+
 def test_two_runs_with_one_seed_are_the_same_and_with_another_are_not(tmp_path):
     weights = []
     for number, seed in enumerate((1, 1, 2)):

@@ -59,9 +59,11 @@ def fit(
         StruktError: If the folder is in use, or holds files that would be overwritten; if a corpus is missing; or
             if training diverges.
         MissingExtraError: If Lightning, or a package that the model needs, is not installed.
+        ValueError: If there is no such task, or the configuration is that of another task.
         SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
             program has returned. Without a handler, the signal itself ends the process at that point.
     """
+    _require_config(task, config)
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise SettingError(
@@ -90,6 +92,18 @@ def fit(
             _count(model, usable, dev_sentences, folder)
     metrics: dict[str, Any] = read_metrics(folder.path) if processes.rank == 0 else {}
     return metrics
+
+
+def _require_config(task: str, config: Any) -> None:
+    """Raise ValueError unless there is such a task, and the configuration is one of it."""
+    if task not in TASKS:
+        raise ValueError(f"task is {task!r}; expected one of {', '.join(TASKS)}")
+    expected = TASKS[task].config_class()
+    if not isinstance(config, expected):
+        raise ValueError(
+            f"config is a {type(config).__module__}.{type(config).__name__}; the task {task} expects a "
+            f"{expected.__module__}.{expected.__name__}"
+        )
 
 
 def _begun(
