@@ -28,6 +28,23 @@ def is_plain() -> bool:
     )
 
 
+def require_one_forward_mode(most: int = 1) -> None:
+    """Check, in a ``jvp``, that `torch.func.jvp` is not nested more than ``most`` times.
+
+    PyTorch switches forward mode off inside the ``jvp`` of an autograd function, so an outer forward mode would
+    silently miss the derivatives of its tensor operations. Those of further autograd functions are kept.
+
+    Raises:
+        NotImplementedError: If it is.
+    """
+    stack = torch._C._functorch.get_interpreter_stack() or ()
+    if sum(each.key() == torch._C._functorch.TransformType.Jvp for each in stack) > most:
+        raise NotImplementedError(
+            "this derivative in forward mode has no forward mode itself; use torch.func.hessian, or torch.func.jvp "
+            "of torch.func.grad, in place of torch.func.jvp or jacfwd of another one"
+        )
+
+
 def asks_for_gradient(tensors: Iterable[Any]) -> bool:
     """Return True if a backward pass may go through a function of these arguments."""
     return torch.is_grad_enabled() and any(

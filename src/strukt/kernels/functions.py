@@ -16,6 +16,7 @@ from strukt.kernels.autograd import (
     call_backward,
     filled,
     keep,
+    require_one_forward_mode,
 )
 from strukt.kernels.operator import forward_of
 
@@ -49,6 +50,7 @@ def outside_function(operator: Any, derivative: Any) -> Any:
             directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
             *changes, _ = call(derivative, *tensors, *ctx.options, weights, *directions, chart)
             if tangents[-2] is not None:
+                require_one_forward_mode()
                 more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
                 changes = [change + part for change, part in zip(changes, more, strict=True)]
             return tuple(changes) if len(changes) > 1 else changes[0]
@@ -151,6 +153,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
             result = torch.zeros_like(value) if change is None else pull(change, value, parameter)
             if change_too is None:
                 return result
+            require_one_forward_mode()
             return result + change_too.unsqueeze(-1) * sensitivity(value, parameter)
 
     Map.Eager = Eager
@@ -181,6 +184,7 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
     class Eager(Formula):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
+            require_one_forward_mode()
             function, places, primals = _smooth(formula, ctx)
             # PyTorch's forward mode cannot be nested; the derivative of a backward pass with respect to its
             # direction can.

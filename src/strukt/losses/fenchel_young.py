@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import sparsemax_entmax
-from strukt.kernels.autograd import Batched, call
+from strukt.kernels.autograd import Batched, call, require_one_forward_mode
 
 Extra = Callable[[Tensor, Tensor], Tensor]
 """An extra term of Omega: a function of points ``(rows, d)`` and the parameter ``(rows,)`` to ``(rows,)``."""
@@ -43,6 +43,7 @@ class _Loss(Batched):
 class _Eager(_Loss):
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        require_one_forward_mode()
         prediction, target, slope = ctx.saved_tensors
         move, change = tangents[1], tangents[4]
         result = torch.zeros_like(slope)

@@ -8,7 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Batched, Scores, as_tuple, call, call_backward, filled, keep
+from strukt.kernels.autograd import (
+    Batched,
+    Scores,
+    as_tuple,
+    call,
+    call_backward,
+    filled,
+    keep,
+    require_one_forward_mode,
+)
 from strukt.kernels.functions import formula_function
 from strukt.kernels.gradients import differentiated, owned
 from strukt.kernels.operator import forward_of
@@ -156,6 +165,7 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
     class Eager(Number):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
+            require_one_forward_mode()
             *tensors, value = ctx.saved_tensors
             scores = [tensor for tensor in tensors if tensor.is_floating_point()]
             others = [tensor for tensor in tensors if not tensor.is_floating_point()]

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Batched, call
+from strukt.kernels.autograd import Batched, call, require_one_forward_mode
 from strukt.kernels.functions import constant_function, formula_function
 from strukt.kernels.operator import operator
 from strukt.kernels.sparsemax_entmax.derivatives import curve, mean_exp, phi
@@ -113,6 +113,7 @@ class _Residual(Batched):
 class _EagerResidual(_Residual):
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        require_one_forward_mode()
         scale, points, target = ctx.saved_tensors
         change, move, shift = tangents
         result = torch.zeros_like(points) if move is None else scale.unsqueeze(-1) * move

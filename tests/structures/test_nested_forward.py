@@ -1,0 +1,48 @@
+"""Forward mode over forward mode: right or refused, but never silently wrong."""
+
+import pytest
+import torch
+from torch.func import grad, jvp
+
+from strukt import NonProjectiveTree
+from strukt.losses import entmax_loss
+from strukt.mappings import entmax
+from strukt.testing.subjects import STRUCTURES
+
+# The second derivative of torch.linalg.slogdet by forward over forward mode is wrong (PyTorch 2.13).
+WITHOUT_DETERMINANTS = [subject for subject in STRUCTURES if not subject.name.startswith("KDPP")]
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*torch.jit.script. is deprecated:DeprecationWarning"  # PyTorch's own
+)
+
+
+def is_right(total, leaves):
+    """Compare forward over forward mode with forward over reverse mode; True if it is not refused."""
+    steps = tuple(map(torch.randn_like, leaves))
+    try:
+        curvature = jvp(lambda *leaves: jvp(total, leaves, steps)[1], leaves, steps)[1]
+    except NotImplementedError as error:
+        assert "torch.func.hessian" in str(error)
+        return False
+    changes = jvp(grad(total, tuple(range(len(leaves)))), leaves, steps)[1]
+    expected = sum((change * step).sum() for change, step in zip(changes, steps, strict=True))
+    assert torch.allclose(curvature, expected, rtol=1e-8, atol=1e-8)
+    return True
+
+
+@pytest.mark.parametrize("subject", WITHOUT_DETERMINANTS, ids=lambda subject: subject.name)
+def test_forward_over_forward_is_right_or_refused(subject):
+    case = subject.case((2,), lengths=[3, 2], size=3)
+    leaves = tuple(score.detach() for score in case.scores)
+    assert is_right(lambda *leaves: case.with_scores(leaves).distribution().log_partition.square().sum(), leaves)
+    is_right(lambda *leaves: case.with_scores(leaves).distribution().entropy().square().sum(), leaves)
+    is_right(lambda *leaves: case.with_scores(leaves).distribution().marginals.square().sum(), leaves)
+
+
+def test_mappings_and_losses_are_right_or_refuse():
+    scores, exponent, label = torch.randn(3, 4).double(), torch.tensor(1.4).double(), torch.tensor([0, 3, 1])
+    assert is_right(lambda scores: entmax(scores, 1.5).pow(3).sum(), (scores,))
+    assert not is_right(lambda scores, exponent: entmax(scores, exponent).pow(3).sum(), (scores, exponent))
+    assert not is_right(lambda scores: entmax_loss(scores, label).sum(), (scores,))
+    assert not is_right(lambda arcs: NonProjectiveTree(arcs).entropy(), (torch.randn(3, 4).double(),))
