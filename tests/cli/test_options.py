@@ -23,6 +23,14 @@ def test_options_and_arguments_are_read(parser):
     assert (options.file, options.output, options.probabilities) == ("a", "b", True)
 
 
+@pytest.mark.parametrize("number", ["*", "+"])
+def test_arguments_stand_before_and_after_options(parser, number):
+    parser.add_argument("more", nargs=number)
+    for arguments in ("a b --probabilities", "a --probabilities b", "--probabilities a b"):
+        options = parser.parse(arguments.split())
+        assert (options.file, options.more, options.probabilities) == ("a", ["b"], True), arguments
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

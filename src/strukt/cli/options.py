@@ -30,13 +30,15 @@ class Parser(argparse.ArgumentParser):
         super().__init__(f"strukt {command}", description=description, allow_abbrev=False)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return the values of the options.
+        """Return the values of the arguments, which may stand before, between and after the options.
 
         Raises:
             UsageError: If an option is unknown, or an argument is missing, superfluous or invalid.
         """
         refuse_unknown(arguments, self)
-        return self.parse_args(arguments)
+        if "--" in arguments:  # of which `parse_intermixed_args` loses track in Python 3.11
+            return self.parse_args(arguments)
+        return self.parse_intermixed_args(arguments)
 
     def error(self, message: str) -> NoReturn:
         """Raise a `UsageError` that refers to the help."""
