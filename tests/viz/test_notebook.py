@@ -67,3 +67,4 @@ def test_tables_in_matplotlib(plots):
     axes = plots.plot_heat_map(TABLE)
     assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
     assert axes.get_images()[0].get_array().tolist() == [[0.25, 0.75]]
+    assert [text.get_color() for text in axes.texts] == ["black", "white"]  # the darkest cell is nearly black

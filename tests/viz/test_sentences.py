@@ -91,5 +91,5 @@ def test_what_cannot_be_drawn_is_shown_as_text():
 
 
 def test_things_without_pictures_are_named():
-    with pytest.raises(TypeError, match="got a int, expected a picture, a sentence, a program or a SparseMAP"):
+    with pytest.raises(TypeError, match="result is of type int; expected a picture, a sentence, a program"):
         notebook.pictures(3)

@@ -69,7 +69,7 @@ def test_what_is_of_no_distribution_is_shown_as_text():
     result = ProjectiveTree(scores(3, 4)).sparsemap()
     bare = SparseMAP(*(getattr(result, name) for name in list(result.__dataclass_fields__)[:-1]))
     assert bare._repr_svg_() is None
-    with pytest.raises(ValueError, match="got one without a distribution"):
+    with pytest.raises(ValueError, match=r"result\.family is None"):
         of_sparsemap(bare)
 
 
@@ -85,6 +85,13 @@ def test_tags_have_their_names_and_lengths():
     tags = picture(LinearChain, torch.tensor([1, 0, -1]), labels=["X", "Y"])
     assert (tags.forms, tags.tags) == (["1", "2"], ["Y", "X"])
     assert picture(LinearChain, torch.tensor([1, 0])).tags == ["1", "0"]
+
+
+@pytest.mark.parametrize("event", [torch.tensor([0, 1]), torch.tensor([[2, 0], [0, 1]])])
+def test_too_few_labels_are_refused(event):
+    family = LinearChain if event.dim() == 1 else ProjectiveTree
+    with pytest.raises(ValueError, match="labels has 1 entries; expected at least 2"):
+        picture(family, event, labels=["X"])
 
 
 def test_the_best_few_are_drawn_with_their_probabilities():

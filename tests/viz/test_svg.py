@@ -91,3 +91,9 @@ def test_several_pictures_stand_one_below_the_other_in_a_file():
     assert int(root.get("height")) == ends[2]
     assert int(root.get("width")) == max(int(each.get("width")) for each in alone)
     assert root[2].tag.endswith("style")
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\x00", "\ud800"])
+def test_no_character_makes_xml_malformed(character):
+    drawing = document(Diagram([f"a{character}"], [character], title=character))
+    assert "".join(ElementTree.fromstring(drawing).itertext()).count("�") >= 3

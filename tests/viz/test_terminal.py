@@ -11,6 +11,6 @@ def test_what_has_no_drawing_is_refused():
     for other in ("Stop", Recursion([[0], [1]], [0], {}, [], 1), Overlay([], {}, 2, 1.0, 0)):
         name = type(other).__name__
         with pytest.raises(
-            TypeError, match=rf"^diagram: got a {name}, expected a picture with .* 'terminal'"
+            TypeError, match=rf"^diagram is of type {name}; expected a picture with .* 'terminal'"
         ):
             draw(other)

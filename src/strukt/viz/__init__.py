@@ -1,4 +1,4 @@
-"""Pictures of structures: in the terminal, as SVG, as a page.
+"""Pictures of structures: in the terminal, as SVG, as a web page.
 
 The names of this package are loaded on first use, and need neither PyTorch nor NumPy, except that the colours of
 codes are computed with NumPy.

@@ -28,7 +28,7 @@ def code_colours(codes: Iterable[int], bits: int, vocabulary: Iterable[int]) -> 
     Args:
         codes: The codes that need a colour.
         bits: Number of bits of a code.
-        vocabulary: The codes whose differences should be most visible; order and repetitions have no effect.
+        vocabulary: One or more codes whose differences should be most visible; their order has no effect.
 
     Returns:
         `#rrggbb` for each code. Its contrast with black and with white is at least 3.

@@ -53,5 +53,5 @@ def pictures(result: object) -> Sequence[Picture]:
     if isinstance(result, Program):
         return [recursion.of_program(result)]
     raise TypeError(
-        f"result: got a {type(result).__name__}, expected a picture, a sentence, a program or a SparseMAP"
+        f"result is of type {type(result).__name__}; expected a picture, a sentence, a program or a SparseMAP"
     )

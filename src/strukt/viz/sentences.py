@@ -45,7 +45,11 @@ def diagram_of(sentence: Sentence) -> Diagram:
     r"""Return the tags, arcs and probabilities of a sentence.
 
     Args:
-        sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags take precedence over UPOS tags.
+        sentence: A sentence with the columns of CoNLL-U; XPOS tags take precedence over UPOS tags. Probabilities
+            are read from MISC, where `strukt predict --probabilities` writes them.
+
+    Raises:
+        ValueError: If heads do not form a dependency graph of the words, or probabilities are malformed.
 
     Examples:
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])

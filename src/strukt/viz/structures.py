@@ -36,7 +36,7 @@ def of_sparsemap(
         labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: If the result is not that of a distribution, or the words do not fit it, as in `picture`.
+        ValueError: If the result is not that of a distribution, or words or labels do not fit it, as in `picture`.
 
     Examples:
         >>> import torch
@@ -46,7 +46,7 @@ def of_sparsemap(
         ['0.68 [2, 0]', '0.32 [0, 1]']
     """
     if result.family is None:
-        raise ValueError("result: got one without a distribution, expected that of a distribution's sparsemap()")
+        raise ValueError("result.family is None; expected the result of a distribution's sparsemap()")
     axis = result.status.dim()
     weights, events = (
         value.detach().reshape(-1, *value.shape[axis:])[:MOST] for value in (result.weights, result.events)
@@ -74,7 +74,7 @@ def weighted(
         title: The title.
 
     Raises:
-        ValueError: If the words do not fit the structures, as in `picture`.
+        ValueError: If words or labels do not fit the structures, as in `picture`.
 
     Examples:
         >>> import torch
@@ -109,7 +109,8 @@ def picture(
         labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: If there are fewer words than positions; or more, unless the picture has brackets.
+        ValueError: If there are fewer words than positions, or more, unless the picture has brackets; or if there
+            are fewer labels than the structure uses.
     """
     if issubclass(family, BinaryTree):
         return _brackets(_spans(event), forms, labels)
@@ -164,4 +165,6 @@ def _brackets(
 
 
 def _name(value: int, labels: Sequence[str]) -> str:
+    if labels and value >= len(labels):
+        raise ValueError(f"labels has {len(labels)} entries; expected at least {value + 1}, one for each label")
     return labels[value] if labels else str(value)

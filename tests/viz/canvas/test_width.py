@@ -22,7 +22,7 @@ def test_a_mark_without_a_letter_takes_no_column():
     assert list(clusters("\u0301a")) == [("\u0301", 0), ("a", 1)]
 
 
-@pytest.mark.parametrize("text", ["\x1b[2J", "a\nb", "a\rb", "\x07", "\u2028", "\x9b31m"])
+@pytest.mark.parametrize("text", ["\x1b[2J", "a\nb", "a\rb", "\x07", "\u2028", "\x9b31m", "\ufffe", "\uffff"])
 def test_nothing_can_steer_the_terminal(text):
     shown = printable(text)
     assert "�" in shown

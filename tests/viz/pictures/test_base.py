@@ -34,6 +34,6 @@ def test_pictures_of_other_packages_are_drawn_too(monkeypatch):
     monkeypatch.setitem(globals(), "terminal", lambda note, width, palette: "(note)"[:width])
     assert draw(Note(), 3) == "(no"
     with pytest.raises(
-        TypeError, match=r"^diagram: got a Note, expected a picture with a function 'matplotlib'"
+        TypeError, match=r"^diagram is of type Note; expected a picture with a function 'matplotlib'"
     ):
         renderer(Note(), "matplotlib")

@@ -23,10 +23,10 @@ def test_the_strongest_edges_of_each_node():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([[1.0, 0.0]], "expected 2 rows of 2"),
-        ([[1.0], [0.0]], "expected 2 rows of 2"),
-        ([[1.0, 0.0], [1.5, 0.0]], "got 1.5 in row 'b', expected between 0 and 1"),
-        ([[1.0, float("nan")], [0.5, 0.0]], "got nan in row 'a'"),
+        ([[1.0, 0.0]], "weights does not have 2 rows of 2; expected"),
+        ([[1.0], [0.0]], "weights does not have 2 rows of 2; expected"),
+        ([[1.0, 0.0], [1.5, 0.0]], "has 1.5 in row 'b'; expected 0 to 1"),
+        ([[1.0, float("nan")], [0.5, 0.0]], "has nan in row 'a'"),
     ],
 )
 def test_weights_that_do_not_fit(weights, message):

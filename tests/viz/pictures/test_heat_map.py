@@ -23,13 +23,13 @@ def elements(heat_map, kind, role):
 
 @pytest.mark.parametrize("values", [[], [[1, 2]], [[1, 2], [3]], [[1, 2], [3, 4], [5, 6]]])
 def test_there_is_a_number_for_each_row_and_column(values):
-    with pytest.raises(ValueError, match=r"^values: got \d (rows|in row '\w'), expected 2"):
+    with pytest.raises(ValueError, match=r"^values has \d (rows|numbers in row '\w'); expected 2"):
         HeatMap("T", ["a", "b"], ["c", "d"], values)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_numbers_are_finite(value):
-    with pytest.raises(ValueError, match=rf"^values: got {value} in row 'b', expected finite numbers"):
+    with pytest.raises(ValueError, match=rf"^values has {value} in row 'b'; expected finite numbers"):
         HeatMap("T", ["a", "b"], ["c"], [[0.0], [value]])
 
 

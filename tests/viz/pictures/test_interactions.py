@@ -57,9 +57,9 @@ def test_the_terminal_lists_the_edges_with_bars():
 @pytest.mark.parametrize(
     ("weights", "tree", "message"),
     [
-        ([[0.0]], [], "weights: expected 3 rows of 3"),
-        ([[0, 1, 2], [1, 0, 3], [2, 4, 0]], [], "weights: got 4 and 3 between 'c' and 'b'"),
-        ([[0, 1, float("inf")], [1, 0, 3], [float("inf"), 3, 0]], [], "expected one finite number"),
+        ([[0.0]], [], "weights does not have 3 rows of 3; expected"),
+        ([[0, 1, 2], [1, 0, 3], [2, 4, 0]], [], "weights has 4 and 3 between 'c' and 'b'"),
+        ([[0, 1, float("inf")], [1, 0, 3], [float("inf"), 3, 0]], [], "expected the same finite number"),
         ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], [(0, 1)], "expected those of a tree of 3 nodes"),
         ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], [(0, 1), (1, 0)], "expected those of a tree of 3 nodes"),
         ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], [(0, 1), (1, 3)], "expected those of a tree of 3 nodes"),

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.viz.told import told
 
-from strukt.viz import Lattice, svg
+from strukt.viz import Lattice, svg, terminal
 
 TWO = Lattice(
     ["a<b", "c"],
@@ -42,8 +42,8 @@ def test_sentences_without_steps(forms):
 @pytest.mark.parametrize(
     ("marginals", "transitions", "message"),
     [
-        ([[1.0]], [[[1.0]]], "marginals: expected 2 rows of 1"),
-        ([[1.0], [1.0]], [], "transitions: expected 1 tables of 1 rows of 1"),
+        ([[1.0]], [[[1.0]]], "marginals does not have 2 rows of 1; expected"),
+        ([[1.0], [1.0]], [], "transitions does not have 1 tables of 1 rows of 1"),
         ([[1.0], [float("nan")]], [[[1.0]]], "expected probabilities, between 0 and 1"),
         ([[1.0], [1.5]], [[[1.0]]], "expected probabilities, between 0 and 1"),
     ],
@@ -51,3 +51,9 @@ def test_sentences_without_steps(forms):
 def test_what_does_not_fit_is_refused(marginals, transitions, message):
     with pytest.raises(ValueError, match=message):
         Lattice(["a", "b"], ["X"], marginals, transitions)
+
+
+def test_a_word_without_a_probable_tag_has_a_line():
+    tags = [str(tag) for tag in range(200)]
+    lattice = Lattice(["a", "b"], tags, [[1 / 200] * 200] * 2, [[[1 / 40_000] * 200] * 200])
+    assert terminal.draw(lattice).split("\n") == ["a", "b"]

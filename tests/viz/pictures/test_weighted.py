@@ -61,9 +61,9 @@ def test_in_the_terminal_each_stands_under_its_weight(width):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], "got 1, expected 2, one for each picture"),
-        ([0.5, 1.5], "got 1.5, expected probabilities"),
-        ([0.5, float("nan")], "got nan, expected probabilities"),
+        ([1.0], "has 1 entries; expected 2, one for each picture"),
+        ([0.5, 1.5], "has 1.5; expected probabilities"),
+        ([0.5, float("nan")], "has nan; expected probabilities"),
     ],
 )
 def test_what_are_no_weights_is_refused(weights, message):

@@ -65,7 +65,7 @@ def text(x: float, y: float, role: str, content: str) -> str:
 
 
 def label(x: float, y: float, name: str, probability: float | None, number: str = "") -> str:
-    """Return a label centred at `x`, followed by its probability, or by a number instead."""
+    """Return a label centred at `x`, followed by `number` or, if that is empty, by its probability if known."""
     number = number or ("" if probability is None else shorten(probability))
     suffix = number and f' <tspan class="probability">{number}</tspan>'
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'

@@ -7,16 +7,23 @@ from collections.abc import Iterator, Sequence
 
 _NO_WIDTH = {"Mn", "Me", "Cf"}  # combining marks and format characters belong to the previous character
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
+_NOT_IN_XML = "\ufffe\uffff"
 
 
 def printable(text: str) -> str:
     r"""Replace control characters such as escapes and newlines by `�`, so that text cannot control a terminal.
 
+    The two characters that XML forbids elsewhere are replaced, too, so that SVG stays well-formed.
+
     Examples:
         >>> printable("red\x1b[31m")
         'red�[31m'
     """
-    return "".join("�" if unicodedata.category(character) in _CONTROL else character for character in text)
+    return "".join("�" if _is_forbidden(character) else character for character in text)
+
+
+def _is_forbidden(character: str) -> bool:
+    return unicodedata.category(character) in _CONTROL or character in _NOT_IN_XML
 
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:

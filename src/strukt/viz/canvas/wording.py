@@ -51,7 +51,7 @@ def with_probability(text: str, probability: float | None) -> str:
 
 
 def shorten(probability: float) -> str:
-    """Return a probability with two decimals and without its leading zero, as in tables of papers.
+    """Return a probability with two decimals and without its leading zero, as in papers; 1.0 from 0.995 on.
 
     Examples:
         >>> shorten(0.984), shorten(0.997), shorten(0.0)

@@ -56,7 +56,7 @@ def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:
     drawer: Callable[..., Any] | None = getattr(home, canvas, None)
     if drawer is None:
         raise TypeError(
-            f"diagram: got a {kind.__name__}, expected a picture with a function {canvas!r}, such as a Diagram"
+            f"diagram is of type {kind.__name__}; expected a picture with a function {canvas!r}, such as a Diagram"
         )
     return drawer
 

@@ -15,7 +15,7 @@ from strukt.viz.canvas.width import clip, display_width, folded, pad, pad_left, 
 from strukt.viz.pictures.base import Picture
 
 WIDE = 100.0
-"""The scale is logarithmic if all numbers are positive, and the largest is at least this many times the least."""
+"""The scale is logarithmic if all numbers are positive, and the largest is at least `WIDE` times the smallest."""
 
 _MARGIN, _TITLE, _HEIGHT, _GAP, _LINE, _STEP = 14.0, 30.0, 220.0, 16.0, 15.0, 44.0
 _SHORTEST, _LONGEST = 6, 40  # bars in the terminal, in columns
@@ -49,11 +49,11 @@ class Curves(Picture):
         for name, values in self.curves.items():
             if len(values) != len(self.places):
                 raise ValueError(
-                    f"curves: got {len(values)} numbers of {name!r}, expected {len(self.places)}"
+                    f"curves has {len(values)} numbers for {name!r}; expected {len(self.places)}"
                 )
             for value in values:
                 if not math.isfinite(value):
-                    raise OutOfRangeError(f"curves: got {value} in {name!r}, expected finite numbers")
+                    raise OutOfRangeError(f"curves has {value} for {name!r}; expected finite numbers")
 
     @property
     def is_logarithmic(self) -> bool:

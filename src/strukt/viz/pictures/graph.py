@@ -58,11 +58,13 @@ class Graph(Picture):
     def __post_init__(self) -> None:
         expected = len(self.names)
         if len(self.weights) != expected or any(len(row) != expected for row in self.weights):
-            raise ValueError(f"weights: expected {expected} rows of {expected}, one for each of the names")
+            raise ValueError(
+                f"weights does not have {expected} rows of {expected}; expected a row and a column for each name"
+            )
         for name, row in zip(self.names, self.weights, strict=True):
             for value in row:
                 if not (math.isfinite(value) and 0 <= value <= 1):
-                    raise OutOfRangeError(f"weights: got {value} in row {name!r}, expected between 0 and 1")
+                    raise OutOfRangeError(f"weights has {value} in row {name!r}; expected 0 to 1")
 
     def edges(self) -> list[Edge]:
         """Return the strongest edges that leave each node, node by node, the strongest first."""

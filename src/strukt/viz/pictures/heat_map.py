@@ -46,13 +46,13 @@ class HeatMap(Picture):
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.rows):
-            raise ValueError(f"values: got {len(self.values)} rows, expected {len(self.rows)}")
+            raise ValueError(f"values has {len(self.values)} rows; expected {len(self.rows)}, one for each name")
         for name, row in zip(self.rows, self.values, strict=True):
             if len(row) != len(self.columns):
-                raise ValueError(f"values: got {len(row)} in row {name!r}, expected {len(self.columns)}")
+                raise ValueError(f"values has {len(row)} numbers in row {name!r}; expected {len(self.columns)}")
             for value in row:
                 if not math.isfinite(value):
-                    raise OutOfRangeError(f"values: got {value} in row {name!r}, expected finite numbers")
+                    raise OutOfRangeError(f"values has {value} in row {name!r}; expected finite numbers")
 
     def shades(self) -> list[list[float]]:
         """Return the values scaled from 0, the smallest, to 1, the largest; 0 if all are equal."""
@@ -148,11 +148,11 @@ def _terminal_cell(cell: str, longest: int, columns: int, code: str) -> str:
 
 
 def matplotlib(heat_map: HeatMap, axes: Any) -> None:
-    """Draw an image with a number in each cell."""
+    """Draw an image with a number in each cell, in white on dark cells."""
     axes.imshow(heat_map.values, cmap="Blues")
     axes.set_xticks(range(len(heat_map.columns)), heat_map.columns)
     axes.set_yticks(range(len(heat_map.rows)), heat_map.rows)
     axes.set_title(heat_map.title)
-    for row, numbers in enumerate(heat_map.numbers()):
-        for column, number in enumerate(numbers):
-            axes.text(column, row, number, ha="center", va="center")
+    for row, (numbers, shades) in enumerate(zip(heat_map.numbers(), heat_map.shades(), strict=True)):
+        for column, (number, share) in enumerate(zip(numbers, shades, strict=True)):
+            axes.text(column, row, number, ha="center", va="center", color="white" if share > 0.7 else "black")

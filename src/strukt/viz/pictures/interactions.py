@@ -65,17 +65,17 @@ class Interactions(Picture):
     def __post_init__(self) -> None:
         n = len(self.names)
         if len(self.weights) != n or any(len(row) != n for row in self.weights):
-            raise ValueError(f"weights: expected {n} rows of {n}, one for each of the names")
+            raise ValueError(f"weights does not have {n} rows of {n}; expected a row and a column for each name")
         for first in range(n):
             for second in range(first):
                 weight, other = self.weights[first][second], self.weights[second][first]
                 if not (math.isfinite(weight) and math.isclose(weight, other, rel_tol=1e-4, abs_tol=1e-4)):
                     pair = f"{self.names[first]!r} and {self.names[second]!r}"
                     raise OutOfRangeError(
-                        f"weights: got {weight} and {other} between {pair}, expected one finite number"
+                        f"weights has {weight} and {other} between {pair}; expected the same finite number"
                     )
         if self.tree and not _spans(self.tree, n):
-            raise ValueError(f"tree: got the edges {list(self.tree)}, expected those of a tree of {n} nodes")
+            raise ValueError(f"tree has the edges {list(self.tree)}; expected those of a tree of {n} nodes")
 
     def edges(self) -> list[Interaction]:
         """Return the edges of the tree and the strongest ones of each node, the strongest first; O(n^2 log n)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -60,16 +59,24 @@ class Lattice(Picture):
     def __post_init__(self) -> None:
         n, c = len(self.forms), len(self.tags)
         if len(self.marginals) != n or any(len(row) != c for row in self.marginals):
-            raise ValueError(f"marginals: expected {n} rows of {c}, one for each word, of one for each tag")
+            raise ValueError(
+                f"marginals does not have {n} rows of {c}; expected a row for each word, a column for each tag"
+            )
         tables = self.transitions
         if len(tables) != max(n - 1, 0) or any(
             len(table) != c or any(len(row) != c for row in table) for table in tables
         ):
-            raise ValueError(f"transitions: expected {max(n - 1, 0)} tables of {c} rows of {c}")
+            raise ValueError(
+                f"transitions does not have {max(n - 1, 0)} tables of {c} rows of {c}; expected a table for each "
+                "pair of neighbouring words, with a row and a column for each tag"
+            )
         every = [value for row in self.marginals for value in row]
         every += [value for table in tables for row in table for value in row]
-        if not all(math.isfinite(value) and -1e-6 <= value <= 1 + 1e-4 for value in every):
-            raise OutOfRangeError("marginals and transitions: expected probabilities, between 0 and 1")
+        for value in every:
+            if not -1e-6 <= value <= 1 + 1e-4:
+                raise OutOfRangeError(
+                    f"marginals or transitions has {value}; expected probabilities, between 0 and 1"
+                )
 
     def used(self) -> list[int]:
         """Return the tags, in their order, whose probability is at least `LEAST` at some word."""
@@ -175,7 +182,7 @@ def terminal(lattice: Lattice, width: int, palette: Palette) -> str:
     for word, (form, row) in enumerate(zip(forms, lattice.marginals, strict=True)):
         tags = [
             (p, f"{shade(p)} {lattice.tags[tag]} {shorten(p)}") for tag, p in enumerate(row) if p >= LEAST
-        ]
+        ] or [(0.0, "")]  # a word without a probable tag has a line, too
         below = "│" if word + 1 < len(forms) else ""
         lines += _block(form, below, _sorted(tags), side, width, palette, "tag")
         lines += _block("│", "│", _sorted(steps.get(word, [])), side, width, palette, "probability")

@@ -50,11 +50,11 @@ class WeightedStructures(Picture):
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.pictures):
             raise ValueError(
-                f"weights: got {len(self.weights)}, expected {len(self.pictures)}, one for each picture"
+                f"weights has {len(self.weights)} entries; expected {len(self.pictures)}, one for each picture"
             )
         for weight in (*self.weights, self.rest):
             if not -1e-6 <= weight <= 1 + 1e-4:
-                raise ValueError(f"weights: got {weight}, expected probabilities, between 0 and 1")
+                raise ValueError(f"weights has {weight}; expected probabilities, between 0 and 1")
 
     @property
     def heading(self) -> str:

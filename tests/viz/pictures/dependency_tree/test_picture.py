@@ -18,13 +18,13 @@ def random_tree(words: int, generator: random.Random) -> list[int]:
 
 @pytest.mark.parametrize("name", ["tags", "heads", "relations", "tag_probabilities", "head_probabilities"])
 def test_a_column_of_another_length_is_refused(name):
-    with pytest.raises(ValueError, match=f"^{name}: got 3 entries, expected 2"):
+    with pytest.raises(ValueError, match=f"^{name} has 3 entries; expected 2"):
         Diagram(["a", "b"], **{name: [0, 0, 0]})
 
 
 @pytest.mark.parametrize("heads", [[3, 0], [-2, 0], [1, 0]])
 def test_a_head_must_be_another_word(heads):
-    with pytest.raises(ValueError, match=f"^heads: word 1 has head {heads[0]}, expected -1, 0 or"):
+    with pytest.raises(ValueError, match=f"^heads has {heads[0]} for word 1; expected another word from 1 to"):
         Diagram(["a", "b"], heads=heads)
 
 

@@ -163,3 +163,7 @@ def test_folding_keeps_every_word_in_order(width):
 def test_wide_words_keep_tags_aligned():
     words, tags = fold(Diagram(["国境", "a"], ["N", "DET"]), 40, {}).split("\n")
     assert (words, tags) == ("国境  a", "N     DET")
+
+
+def test_a_title_without_words_ends_without_a_newline():
+    assert draw(Diagram([], title="value 3")) == "value 3"

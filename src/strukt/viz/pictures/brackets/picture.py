@@ -83,15 +83,15 @@ class BracketDiagram(Picture):
         expected = len(self.forms)
         if len(self.tags) not in (0, expected):
             raise ValueError(
-                f"tags: got {len(self.tags)} entries, expected {expected} (one per word) or none"
+                f"tags has {len(self.tags)} entries; expected {expected}, one for each word, or none"
             )
         for bracket in self.brackets:
             if not 0 <= bracket.start < bracket.end <= expected:
-                raise ValueError(f"brackets: {_name(bracket)}, expected 0 <= start < end <= {expected} words")
+                raise ValueError(f"brackets has {_name(bracket)}; expected 0 <= start < end <= {expected} words")
         for code in (*self.codes, *self._codes_shown()):
             if not (self.bits > 0 and 0 <= code < 1 << self.bits):
                 raise ValueError(
-                    f"codes: got {code} with bits={self.bits}, expected bits > 0 and 0 <= code < 2**bits"
+                    f"codes has {code}, and bits is {self.bits}; expected bits > 0 and 0 <= code < 2**bits"
                 )
         self._require_nested()
 
@@ -100,11 +100,14 @@ class BracketDiagram(Picture):
             bracket, before = self.brackets[place], self.brackets[max(place - 1, 0)]
             if (bracket.start, -bracket.end) < (before.start, -before.end):
                 raise ValueError(
-                    f"brackets: {_name(bracket)} comes after {_name(before)}, "
-                    "expected outer ones first, then from left to right"
+                    f"brackets has {_name(bracket)} after {_name(before)}; "
+                    "expected an order from left to right, with outer brackets before inner ones"
                 )
             if parent is not None and bracket.end > self.brackets[parent].end:
-                raise ValueError(f"brackets: {_name(bracket)} crosses {_name(self.brackets[parent])}")
+                raise ValueError(
+                    f"brackets has {_name(bracket)}, which crosses {_name(self.brackets[parent])}; "
+                    "expected brackets that are nested or apart"
+                )
 
     def parents(self) -> list[int | None]:
         """Return the index of the innermost bracket around each bracket, or None, in O(brackets) time."""

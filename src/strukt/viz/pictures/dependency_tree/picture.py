@@ -93,11 +93,12 @@ class Diagram(Picture):
         for name in ("tags", "heads", "relations", "tag_probabilities", "head_probabilities"):
             entries = len(getattr(self, name))
             if entries not in (0, expected):
-                raise ValueError(f"{name}: got {entries} entries, expected {expected} (one per word) or none")
+                raise ValueError(f"{name} has {entries} entries; expected {expected}, one for each word, or none")
         for word, head in enumerate(self.heads, start=1):
             if not -1 <= head <= expected or head == word:
                 raise ValueError(
-                    f"heads: word {word} has head {head}, expected -1, 0 or a word of 1..{expected}"
+                    f"heads has {head} for word {word}; expected another word from 1 to {expected}, 0 for the "
+                    "root, or -1 for no head"
                 )
 
     def arcs(self) -> list[Arc]:

@@ -11,8 +11,8 @@ from strukt.viz.canvas.wording import shorten
 from strukt.viz.pictures.dependency_tree.picture import Arc, Diagram
 
 LEVEL, LINE, LEG, MARGIN, GAP = 34.0, 19.0, 8.0, 14.0, 22.0
-"""In pixels: heights of a level of arcs and of a line below the words; distances between arcs that leave a word to
-one side, from the border, and between words.
+"""In pixels: the heights of a level of arcs and of a line below the words, the distance between arcs that leave a
+word to one side, the margin, and the distance between words.
 """
 
 BENDS = 28.0

@@ -22,7 +22,7 @@ _GAP = 2
 def terminal(diagram: Diagram, width: int, palette: Palette) -> str:
     """Draw arcs above the words and tags below, in the form that fits the width, under the title."""
     drawn = _sentence(diagram, width, palette)
-    return f"{printable(diagram.title)}\n{drawn}" if diagram.title else drawn
+    return "\n".join(filter(None, [printable(diagram.title), drawn]))
 
 
 def _sentence(diagram: Diagram, width: int, palette: Palette) -> str:
