@@ -1,5 +1,7 @@
 """The demonstration in small, and its baseline."""
 
+import shlex
+
 import pytest
 
 from strukt.cli import demo
@@ -22,7 +24,7 @@ def test_the_baseline_hangs_words_on_the_one_before():
 
 def test_the_demonstration(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "SIZES", {"train": 200, "dev": 20, "test": 40})
-    folder = tmp_path / "demo"
+    folder = tmp_path / "my demo"
     small = demo.configuration(folder)
     small.trainer.epochs = 1
     monkeypatch.setattr(demo, "configuration", lambda folder: small)
@@ -32,7 +34,7 @@ def test_the_demonstration(tmp_path, capsys, monkeypatch):
     assert "UAS" in out
     assert "baseline: the head is the previous word" in out
     assert "▼" in out or "▶" in out
-    steps = [line.split() for line in out.splitlines() if line.startswith("  strukt ")]
+    steps = [shlex.split(line) for line in out.splitlines() if line.startswith("  strukt ")]
     assert [step[1] for step in steps[-4:]] == ["show", "predict", "serve", "train"]
     assert main(steps[-3][1:]) == 0, "the second of the commands to try next works"
 

@@ -39,7 +39,7 @@ def test_a_table_is_run_and_printed(tiny, capsys):
     assert row.split()[:3] == ["none:", "no", "attention"]
     assert row.split()[5:9] == ["–", "7.5", "–", "1"]
     assert float(row.split()[3]) == pytest.approx(noted.runs[0].test["mse"], rel=1e-3)
-    assert f"no attention, seed 1, expected minutes –: {noted.runs[0].command}" in err
+    assert f"no attention, seed 1 (expected minutes: –): {noted.runs[0].command}" in err
     assert main(["reproduce", "tiny", "--quick", "--rows", "none"]) == 0
     again, said = capsys.readouterr()
     assert again == out

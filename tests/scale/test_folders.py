@@ -244,6 +244,7 @@ def test_a_kill_loses_only_what_was_being_done(tagger, tmp_path, words):
         (["-o", "out/", "--shard", "4/3"], "--shard is 4/3; expected I/N with I from 1 to N"),
         (["-o", "out/", "--shard", "0/3"], "--shard is 0/3"),
         (["-o", "out/", "--shard", "2"], "--shard is 2;"),
+        (["-o", "out/", "--shard", "1/" + "9" * 5000], "expected I/N with I from 1 to N"),
         (["-o", "out/", "--shard_size", "0"], "--shard_size is 0; expected 1 or more"),
         (["-o", "out/", "--workers", "2"], "--workers is only used with --engine ray"),
         (["-o", "out/", "--engine", "ray", "--cpus", "0"], "--cpus is 0; expected a positive whole number"),

@@ -105,6 +105,12 @@ def test_the_page_asks_nobody_else(client):
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", client.get(asset).text)
 
 
+def test_every_field_of_the_page_has_a_name_that_no_screen_hides(client):
+    """A narrow screen hides the text in the label of a menu, and the name of the menu with it."""
+    for field in re.findall(r"<(?:select|textarea)[^>]*>", client.get("/").text):
+        assert "aria-label=" in field, field
+
+
 def test_texts_are_escaped_in_pictures(client):
     text = "<script>alert(1)</script> sees \"a\" & 'b' <img src=x onerror=y>"
     for view in ("mode", "marginals", "kbest"):

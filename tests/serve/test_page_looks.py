@@ -40,6 +40,12 @@ def test_all_tabs_are_to_be_seen_on_a_phone(opened, name):
     assert max(right) <= left + 1
 
 
+def test_fields_keep_their_names_and_values_for_screen_readers_on_a_phone(opened):
+    page = opened(at(model="parser", temperature="0.3"), viewport={"width": 360, "height": 740})
+    expect(page.get_by_role("combobox", name="Model", exact=True)).to_have_value("parser")
+    expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "2.00")
+
+
 def test_a_probability_that_is_no_number_of_the_page_is_shown_as_a_bound(opened):
     page = opened(at("the old cat sees " * 30, model="parser", view="samples", temperature="1", k="2"))
     caption = page.locator("figcaption:not(.legend)").first

@@ -54,9 +54,13 @@ def _parser() -> Parser:
         metavar="NAME",
         action="append",
         default=[],
-        help="name of the training data; may be repeated (the name that strukt data get recorded)",
+        help="name of the training data; may be repeated (the one that strukt data get recorded)",
     )
-    parser.add_argument("--data-licence", metavar="TEXT", help="licence of the training data (as for --data)")
+    parser.add_argument(
+        "--data-licence",
+        metavar="TEXT",
+        help="licence of the training data (the one that strukt data get recorded)",
+    )
     parser.add_argument(
         "--language",
         metavar="CODE",

@@ -14,13 +14,12 @@ from strukt.viz.canvas.width import printable
 LONGEST_MESSAGE = 2000
 """Maximum number of characters of an error or warning."""
 
-
 MANY = 30
-"""If so many names are known, messages do not list them, and compare only the last parts of dotted names."""
+"""From this number of known names, messages do not list them, and compare only the last parts of dotted names."""
 
 
 class UsageError(StruktError):
-    """Raised if the command line is invalid."""
+    """The command line is invalid."""
 
 
 def message(text: str) -> None:

@@ -26,7 +26,12 @@ _STEP = 0.2  # seconds between updates of the progress line
 
 
 def run(arguments: list[str]) -> int:
-    """List the corpora, or download one."""
+    """List the corpora, or download one.
+
+    Raises:
+        UsageError: If an argument is missing, superfluous or invalid.
+        DataError: If the corpus cannot be downloaded, or differs from its checksums.
+    """
     options = _parser().parse(arguments)
     if console.choose(options.action, ACTIONS, "action") == "list":
         if options.name is not None:
@@ -107,6 +112,7 @@ def _megabytes(size: int | None) -> str:
 
 
 def wait(seconds: float, reason: str) -> None:
+    """Warn of a failed attempt to download, and wait before the next one."""
     console.warning(f"{reason}; next attempt in {seconds:.0f} s")
     time.sleep(seconds)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,6 @@ from strukt.tasks.dependency import Config
 
 SIZES: dict[embedded.Split, int] = {"train": 3000, "dev": 400, "test": 800}
 """Number of statements in each split; with more, scores would be better, but training would take longer."""
-
 
 MARK = ".strukt-demo"
 """Name of an empty file that marks a folder as that of a demo."""
@@ -133,12 +133,13 @@ def _specimen(sentences: Sequence[conllu.Sentence]) -> conllu.Sentence:
 
 
 def _next_steps(folder: Path) -> str:
+    place = shlex.quote(str(folder))
     return f"""
 Try next:
-  strukt show {folder}/parser "total = price * (1 + tax)" --probabilities
-  strukt predict {folder}/parser {folder}/test.conllu --probabilities
-  strukt serve {folder}/parser
-  strukt train tag --train {folder}/train.conllu --dev {folder}/dev.conllu -o {folder}/tagger"""
+  strukt show {place}/parser "total = price * (1 + tax)" --probabilities
+  strukt predict {place}/parser {place}/test.conllu --probabilities
+  strukt serve {place}/parser
+  strukt train tag --train {place}/train.conllu --dev {place}/dev.conllu -o {place}/tagger"""
 
 
 def _parser() -> Parser:
@@ -146,6 +147,10 @@ def _parser() -> Parser:
         "demo", "Train a small parser on a treebank built from the Python standard library, and try it."
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", default="strukt-demo", help="folder of the parser (strukt-demo)"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        default="strukt-demo",
+        help="folder for the treebank and the parser (strukt-demo)",
     )
     return parser

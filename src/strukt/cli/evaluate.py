@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _by_length(measured: Mapping[str, Measurement]) -> Curves:
-    """Draw the first score of each model as a curve over the lengths for which all models have scores."""
+    """Return curves of the first score of each model over the lengths for which all models have scores."""
     tables = {folder: each.details.get("length") or {} for folder, each in measured.items()}
     places = [
         place for place in next(iter(tables.values())) if all(place in rows for rows in tables.values())

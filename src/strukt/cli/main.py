@@ -1,4 +1,4 @@
-"""The launcher `strukt`, which imports the requested command only.
+"""The launcher `strukt`, which imports only the requested command.
 
 Each command is a module with a function `run(arguments)`. It is imported on call, so that help appears at once.
 """

@@ -21,9 +21,10 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "listops": {"longest": 100, "depth": 20, "arguments": 5, "operators": "MIN,MAX,MED,SM"},
     }
 )
-"""The tasks, with their options and the defaults of these."""
+"""The options of each task, with their defaults."""
 
 LEAST = {"number": 1, "shortest": 1, "longest": 1, "depth": 1, "arguments": 2, "seed": 0}
+"""The least value of each option."""
 
 
 def run(arguments: list[str]) -> int:

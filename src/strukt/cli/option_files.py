@@ -34,7 +34,7 @@ _PARTS = (*_STARTS, yaml.ScalarEvent, yaml.AliasEvent)
 
 
 class OptionsError(ValueError):
-    """Raised if a text cannot hold options; the message is one line."""
+    """A text cannot hold options; the message is one line."""
 
 
 def load(text: str) -> Any:

@@ -49,8 +49,8 @@ def chosen(options: Namespace) -> str | None:
     """Return the name of the option that requests a picture other than the prediction, or None.
 
     Raises:
-        UsageError: If several pictures are requested, if a sentence is given with an option that takes none, or if
-            the sentence has no words.
+        UsageError: If several pictures are requested, if a sentence is given with an option that takes none, if
+            `--against` is given without `--structures`, or if the sentence has no words.
     """
     requested = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_set(getattr(options, name))]
     has_words = bool(text.tokenize(" ".join(options.sentence)))

@@ -156,7 +156,7 @@ def _share(text: str | None) -> tuple[int, int]:
     """Parse the two numbers I and N of `--shard I/N`; 1 and 1 without the option."""
     if text is None:
         return 1, 1
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"--shard is {text}; expected I/N with I from 1 to N, such as 2/8")
     return int(match[1]), int(match[2])
@@ -220,7 +220,7 @@ def _follow(outcomes: Iterable[Outcome], left: list[Shard]) -> list[Outcome]:
         now = time.monotonic()
         if now - reported > SECONDS or done == len(left):
             reported = now
-            speed = sentences / (now - start)
+            speed = sentences / max(now - start, 1e-9)  # some clocks have a coarse resolution
             console.message(
                 f"{done:,} of {len(left):,} shards, {sentences:,} sentences, {speed:,.0f} per second"
             )

@@ -58,7 +58,7 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
     def announce(row: Row, seed: int) -> None:
         command = row.command(seed, options.quick)
         expected = minutes(row.version(options.quick).minutes)
-        console.message(f"{row.title}, seed {seed}, expected minutes {expected}: {command}")
+        console.message(f"{row.title}, seed {seed} (expected minutes: {expected}): {command}")
 
     name = f"{table.name}-quick" if options.quick else table.name
     place = Place(Path(options.output or f"{DEFAULT_OUTPUT}/{name}"), table, options.quick)

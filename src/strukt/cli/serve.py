@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import logging
+import math
 import os
 import socket
 from pathlib import Path
@@ -28,8 +29,10 @@ def run(arguments: list[str]) -> int:
         if getattr(options, name) < least:
             raise console.UsageError(f"--{name} is {getattr(options, name)}; expected {least} or more")
     for name in ("seconds", "megabytes"):
-        if not getattr(options, name) > 0:
-            raise console.UsageError(f"--{name} is {getattr(options, name)}; expected more than 0")
+        if not 0 < getattr(options, name) < math.inf:
+            raise console.UsageError(
+                f"--{name} is {getattr(options, name)}; expected a number above 0, and finite"
+            )
     try:
         import uvicorn
 
@@ -108,10 +111,12 @@ def _listening(host: str, port: int) -> socket.socket:
         raise console.UsageError(f"--port is {port}; expected 0 to {LARGEST_PORT}, where 0 is any free port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        host.encode("idna")  # otherwise, `create_server` raises TypeError and leaves a socket open
         listener = socket.create_server((host, port), family=family, backlog=256)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "this is not a host name"
         raise console.UsageError(
-            f"cannot listen on {host}, port {port}: {error.strerror}; choose another --host or --port"
+            f"cannot listen on {host}, port {port}: {reason}; choose another --host or --port"
         ) from None
     # Connections inherit this option; without it, the body of an answer is delayed by 40 ms (Nagle's algorithm).
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -100,7 +100,9 @@ def _parser() -> Parser:
         metavar="SCORE",
         help="draw this score on the development corpus over the course of training (takes no sentence)",
     )
-    parser.add_argument("-n", "--number", type=int, default=5, help="number of sentences of a corpus (5)")
+    parser.add_argument(
+        "-n", "--number", type=int, default=5, help="number of sentences to draw from a corpus (5)"
+    )
     for name, help in OF_STEPS.items():
         about = f"{help}, at this step of the output, counted from 1"
         parser.add_argument(f"--{name}", metavar="STEP", type=int, help=about)

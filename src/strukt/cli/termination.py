@@ -12,10 +12,10 @@ from strukt.errors import TERMINATED
 
 
 class Terminated(SystemExit):
-    """Raised when SIGTERM ends the command.
+    """SIGTERM has ended the command.
 
     Args:
-        message: A line that tells the user so.
+        message: The line that is printed before the command ends.
     """
 
     def __init__(self, message: str = "stopped by SIGTERM") -> None:

@@ -76,7 +76,7 @@ def create_app(
     """Return an application that serves models.
 
     Args:
-        models: The models by name, ready to predict.
+        models: One or more models by name, ready to predict.
         limits: Limits on requests; `Limits()` by default.
         when_ready: Called once all models have warmed up.
         hosts: The host names, without ports, that requests may be addressed to: `guard.LOOPBACK` for a service
@@ -94,7 +94,7 @@ def create_app(
 
     app = FastAPI(
         title="strukt",
-        summary="Structures of sentences: the best ones, marginals, samples, under conditions.",
+        summary="The best structures of sentences, their marginals and samples, also under conditions.",
         version=version("strukt"),
         lifespan=lifespan,
         docs_url=None,  # these pages load scripts from other sites
@@ -137,7 +137,7 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
-        """Report whether the kernels are compiled, and not all threads busy with abandoned requests."""
+        """Report whether the kernels are compiled and a thread is free of abandoned requests."""
         if not service.warm:
             raise HTTPException(503, "kernels are being compiled; answers are slower until then", RETRY)
         if service.workers.lost:

@@ -35,7 +35,7 @@ _reading = threading.Lock()
 
 
 class FileError(StruktError):
-    """Raised if a file cannot be annotated; the message names the line."""
+    """A file cannot be annotated; the message names the line, if it is a line that is at fault."""
 
 
 def sentences_of(model: Model, file: AnnotateRequest, most: int) -> tuple[list[Sentence], list[str]]:

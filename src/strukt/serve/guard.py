@@ -36,8 +36,8 @@ requests = logging.getLogger("strukt.serve.requests")
 class Guard:
     """Count and log requests, add `HEADERS` to responses, and answer unexpected errors with status 500.
 
-    The log has the method of a request, one of `paths` or "other", status, duration and the name of the model, but
-    no path or text of a client.
+    The log has the method of a request, its path (one of `paths`, or "other"), the status, the duration and the
+    name of the model, but no text of the client and no path that is not one of `paths`.
 
     Args:
         app: The guarded application.

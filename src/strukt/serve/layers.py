@@ -21,7 +21,7 @@ from strukt.viz.structures import LEAST
 
 
 class RequestError(StruktError):
-    """Raised if a model does not support a request."""
+    """A model does not support a request, or has no answer to it."""
 
 
 class Layer(NamedTuple):

@@ -15,7 +15,8 @@ class Limits:
         file: Maximum number of bytes of the body of a request to annotate a file.
         threads: Number of requests that are computed at the same time, each by one thread.
         queue: Maximum number of requests that wait for a thread.
-        seconds: Maximum duration of a request, including the time that it waits; of each batch of a file.
+        seconds: Maximum duration of a request in seconds, including the time that it waits. A file is annotated in
+            batches, each of which may take as long.
     """
 
     words: int = 150

@@ -100,6 +100,7 @@ function show() {
   element("temperature").value = state.temperature;
   element("temperature").disabled = views.length < 2;
   element("degrees").textContent = degrees().toFixed(2);
+  element("temperature").setAttribute("aria-valuetext", degrees().toFixed(2));  // its value is the logarithm
   element("k").value = state.k;
   element("count").hidden = !["samples", "kbest"].includes(state.view);
   element("again").hidden = state.view !== "samples";
@@ -110,6 +111,7 @@ function show() {
 
 function hint() {
   const names = { arc: "an arc", tag: "a tag", span: "a label" }, known = kinds();
+  if (card()?.task === "nli") return "The two sentences to compare stand on two lines; press Shift+Enter between them.";
   if (!known.length) return "";
   const what = known.map((kind) => names[kind]).join(", ").replace(/, ([^,]*)$/, " or $1");
   return [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TextError(StruktError):
-    """Raised if a text cannot be read as a sentence."""
+    """A text cannot be read as a sentence."""
 
 
 def sentence_of(model: Model, text: str, most: int) -> Sentence:
@@ -37,7 +37,8 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
     reader = model.readers()["text"]
     lines = [tokenize(line) for line in (text.strip().splitlines() if reader is pairs.read else [text])]
     if reader is pairs.read and len(lines) != 2:
-        raise TextError(f"the text has {len(lines)} lines; expected 2, one for each sentence to compare")
+        count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+        raise TextError(f"the text has {count}; expected 2 lines, one for each sentence to compare")
     if not all(lines):
         raise TextError("the text has no words; give a sentence")
     if (words := sum(map(len, lines))) > most:

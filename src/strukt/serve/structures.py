@@ -31,7 +31,7 @@ Picture = Diagram | BracketDiagram
 
 
 class PartError(StruktError):
-    """Raised if a part cannot exist in the structures of a text."""
+    """A part of a request cannot exist in the structures of its text."""
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ Result = TypeVar("Result")
 
 
 class OverloadError(StruktError):
-    """Raised if the service is overloaded, such as by a full queue."""
+    """The service is overloaded, for example because its queue is full."""
 
 
 class LateError(StruktError):
-    """Raised if the deadline of a request has passed, or its client has closed the connection."""
+    """The deadline of a request has passed, or its client has closed the connection."""
 
 
 BUSY = "all threads are busy with abandoned requests; try again later"
