@@ -48,6 +48,16 @@ def test_an_installed_package_has_no_benchmarks(capsys, monkeypatch, tmp_path):
     assert str(tmp_path) not in sys.path
 
 
-def test_no_rounds_are_refused(capsys):
-    assert main(["benchmark", "exact", "--rounds", "0"]) == 2
-    assert "rounds" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--rounds", "0", "1 or more"),
+        ("--threads", "-1", "1 or more"),
+        ("--seconds", "-1.0", "a number above 0, and finite"),
+        ("--seconds", "nan", "a number above 0, and finite"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(option, value, expected, capsys, measured):
+    assert main(["benchmark", "exact", option, value]) == 2
+    assert f"{option} is {value}; expected {expected}" in capsys.readouterr().err
+    assert not measured

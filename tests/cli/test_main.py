@@ -231,6 +231,15 @@ def test_memory_that_pytorch_does_not_get_is_said(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("error: out of memory: ")
 
 
+def test_errors_of_the_network_are_not_blamed_on_standard_output(monkeypatch, capsys):
+    def dispatch(_):
+        raise OSError("we could not connect")
+
+    monkeypatch.setattr(main, "dispatch", dispatch)
+    assert main.main([]) == 2
+    assert capsys.readouterr().err == "error: we could not connect\n"
+
+
 def test_other_errors_keep_their_traceback(monkeypatch):
     monkeypatch.setattr(main, "dispatch", lambda _: torch.zeros(2) + torch.zeros(3))
     with pytest.raises(RuntimeError, match="must match"):

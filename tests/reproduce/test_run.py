@@ -108,7 +108,7 @@ def test_another_training_of_the_same_name_is_refused(tmp_path, corpora):
     results, _ = reproduce(tmp_path, corpora, TABLE.rows[:1])
     changed = tables.parse("tiny", CONTENT | {"options": SIZES.replace("--size 8", "--size 9")}).rows[:1]
     with pytest.raises(
-        StruktError, match=r"none with seed 1 was run as 'strukt .*give another folder with -o"
+        StruktError, match=r"none with seed 1 was run as 'strukt .*' on all sentences; give another folder with -o"
     ):
         reproduce(tmp_path, corpora, changed)
     assert read(tmp_path / "tiny.json") == results

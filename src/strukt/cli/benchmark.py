@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from argparse import Namespace
 from importlib import import_module
@@ -22,8 +23,11 @@ def run(arguments: list[str]) -> int:
             finds no GPU.
     """
     options = _parser().parse(arguments)
-    if options.rounds < 1:
-        raise UsageError(f"--rounds is {options.rounds}; expected at least 1")
+    for name in ("rounds", "threads"):
+        if (value := getattr(options, name)) is not None and value < 1:
+            raise UsageError(f"--{name} is {value}; expected 1 or more")
+    if not 0 <= options.seconds < math.inf:
+        raise UsageError(f"--seconds is {options.seconds}; expected a number above 0, and finite")
     if options.family != "gpu" and (options.only or options.seconds):
         raise UsageError("--only and --seconds are for strukt benchmark gpu")
     if not (CHECKOUT / "benchmarks" / "run.py").is_file():

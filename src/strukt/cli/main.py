@@ -78,6 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             console.error(f"{os.fsdecode(error.filename)}: {error.strerror}")
             return FAILURE
+        if error.errno is None:  # from a library, not from the operating system
+            console.error(str(error))
+            return FAILURE
         console.error(f"standard output cannot be written: {error.strerror}")
         _write_no_more()
         return FAILURE

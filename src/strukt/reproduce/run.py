@@ -95,9 +95,10 @@ def run(
                 results = results.with_run(_run(place, row, seed, provide, configure))
                 results.write(place.file)
             elif _order(done) != (row.command(seed, place.quick), dict(row.version(place.quick).first)):
+                used = " and ".join(f"the first {count} {split}" for split, count in done.first.items())
                 raise StruktError(
-                    f"{place.file}: {row.name} with seed {seed} was run as {done.command!r}; "
-                    "give another folder with -o"
+                    f"{place.file}: {row.name} with seed {seed} was run as {done.command!r} on {used or 'all'} "
+                    "sentences; give another folder with -o"
                 )
     return results
 
