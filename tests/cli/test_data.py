@@ -127,6 +127,8 @@ def test_versions_and_languages(tiny, tmp_path, capsys):
         (["fetch"], "unknown action 'fetch'; "),
         (["lsit"], "did you mean 'list'?"),
         (["list", "cogs"], "list takes no name; to download the corpus: strukt data get cogs"),
+        (["list", "--version", "2"], "--version is for strukt data get; omit it"),
+        (["list", "-o", "x"], "--output is for strukt data get; omit it"),
         (["get"], "get needs the name of a corpus; see: strukt data list"),
         (["get", "cog"], "unknown corpus 'cog'; did you mean 'cogs'?"),
         (

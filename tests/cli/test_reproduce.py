@@ -71,6 +71,12 @@ def test_the_nearest_name_is_suggested(arguments, expected, capsys):
     assert capsys.readouterr().err == expected
 
 
+@pytest.mark.parametrize("options", [["--rows", "pt"], ["--commands"]])
+def test_options_of_a_table_need_one(options, capsys):
+    assert main(["reproduce", *options]) == 2
+    assert f"{options[0]} needs a table; give its name first" in capsys.readouterr().err
+
+
 def test_a_missing_corpus_is_named_with_the_remedy(tmp_path, capsys):
     (tmp_path / "cogs").mkdir()
     (tmp_path / "cogs" / "notes.txt").write_text("something else\n")

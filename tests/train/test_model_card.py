@@ -154,3 +154,9 @@ def test_wrong_files_are_named(model, tmp_path, capsys):
     assert "none.conllu: there is no such file" in capsys.readouterr().err
     assert main(["card", str(tmp_path)]) == 2
     assert "is not a saved model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--test-name", "--format"])
+def test_options_of_the_test_corpus_need_one(option, tmp_path, capsys):
+    assert main(["card", str(tmp_path), option, "conllu"]) == 2
+    assert f"{option} describes the corpus of --test; give one, or omit it" in capsys.readouterr().err

@@ -90,6 +90,14 @@ def test_what_cannot_be_drawn_is_shown_as_text():
         notebook.pictures(sentence)
 
 
+@pytest.mark.parametrize("note", ["p=7", "p=nan", "p=x"])
+def test_notes_that_are_no_probabilities_are_shown_as_text(note):
+    sentence = DOGS.annotated(upos=["NOUN", "VERB"], misc=[note, "p=0.5"])
+    assert sentence._repr_svg_() is None
+    with pytest.raises(ValueError, match=note.removeprefix("p=")):
+        notebook.pictures(sentence)
+
+
 def test_things_without_pictures_are_named():
     with pytest.raises(TypeError, match="result is of type int; expected a picture, a sentence, a program"):
         notebook.pictures(3)

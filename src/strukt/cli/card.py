@@ -5,13 +5,22 @@ from __future__ import annotations
 import sys
 
 from strukt.cli import console, corpora, outputs
+from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.data import corpus
 
 
 def run(arguments: list[str]) -> int:
-    """Print the card, or write it to a file."""
+    """Print the card, or write it to a file.
+
+    Raises:
+        UsageError: If an option is invalid or has no effect, or the output may not be written.
+        DataError: If the model or the test corpus cannot be read.
+    """
     options = _parser().parse(arguments)
+    for name in ("test_name", "format"):
+        if getattr(options, name) and not options.test:
+            raise UsageError(f"--{name.replace('_', '-')} describes the corpus of --test; give one, or omit it")
     read = [options.test] if options.test else []
     corpora.require_files(read)
     if options.output is not None:

@@ -36,6 +36,9 @@ def run(arguments: list[str]) -> int:
     if console.choose(options.action, ACTIONS, "action") == "list":
         if options.name is not None:
             raise UsageError(f"list takes no name; to download the corpus: strukt data get {options.name}")
+        for name in ("output", "version", "language"):
+            if getattr(options, name) is not None:
+                raise UsageError(f"--{name} is for strukt data get; omit it")
         print(listing())
         return 0
     if options.name is None:

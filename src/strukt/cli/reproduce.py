@@ -27,9 +27,17 @@ DEFAULT_DATA, DEFAULT_OUTPUT = "corpora", "reproduced"
 
 
 def run(arguments: list[str]) -> int:
-    """List the tables, or run one and print it."""
+    """List the tables, or run one and print it.
+
+    Raises:
+        UsageError: If an option is invalid, or there is no such table or row.
+        StruktError: If `strukt.reproduce.run.run` raises it.
+    """
     options = _parser().parse(arguments)
     if options.table is None:
+        if options.rows or options.commands:
+            option = "--rows" if options.rows else "--commands"
+            raise console.UsageError(f"{option} needs a table; give its name first")
         print(aligned(overview(map(tables.load, tables.names()))))
         return 0
     table = tables.load(console.choose(options.table, tables.names(), "table"))

@@ -132,4 +132,8 @@ def _filled(column: Sequence[str]) -> list[str]:
 
 def _probabilities(sentence: Sentence) -> list[float]:
     notes = [note for misc in sentence.column("misc") for note in misc.split("|") if note.startswith(NOTE)]
-    return [float(note.removeprefix(NOTE)) for note in notes]
+    probabilities = [float(note.removeprefix(NOTE)) for note in notes]
+    for probability in probabilities:
+        if not 0 <= probability <= 1:
+            raise ValueError(f"MISC has {NOTE}{probability}; expected a probability, from 0 to 1")
+    return probabilities
