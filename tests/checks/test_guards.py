@@ -22,7 +22,7 @@ def test_wrong_scores_are_named_with_their_place(wrong):
 
 
 def test_wrong_lengths_are_named():
-    with pytest.raises(ValueError, match=r"between 0 and 3.*got 4 for batch item 1, 2"):
+    with pytest.raises(ValueError, match="lengths holds 4 for batch item 1, 2; expected 0 to 3"):
         guards.require_lengths(torch.tensor([3, 4, -1]), 3)
 
 
@@ -39,7 +39,7 @@ def test_guards_see_through_vmap():
         return lengths
 
     assert torch.func.vmap(guarded)(torch.tensor([[1, 2], [3, 0]])).shape == (2, 2)
-    with pytest.raises(ValueError, match="got 9"):
+    with pytest.raises(ValueError, match="holds 9"):
         torch.func.vmap(guarded)(torch.tensor([[1, 2], [3, 9]]))
 
 

@@ -71,7 +71,7 @@ def test_lists_and_numbers_are_lengths():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([3, 6], "lengths must lie between 0 and 5.* got 6 for batch item 1"),
+        ([3, 6], "lengths holds 6 for batch item 1; expected 0 to 5"),
         ([3], r"lengths has shape \(1,\); expected \(2,\)"),
         (3, r"lengths has shape \(\); expected \(2,\)"),
         ([3.0, 2.0], "lengths is of type torch.float32"),

@@ -21,14 +21,14 @@ def test_lengths_of_the_cpu_are_moved(lengths):
 
 @pytest.mark.parametrize("lengths", [[4, 1], torch.tensor([4, 1])])
 def test_lengths_of_the_cpu_are_checked_always(lengths):
-    with elsewhere() as (moved, _), pytest.raises(ValueError, match="lengths must lie between 0 and 3"):
+    with elsewhere() as (moved, _), pytest.raises(ValueError, match=r"lengths holds .*expected 0 to 3"):
         LinearChain(moved(torch.zeros(2, 3, 2)), moved(torch.zeros(2, 2)), lengths, validate_args=False)
 
 
 def test_lengths_of_the_device_are_checked_on_request():
     with elsewhere() as (moved, waits):
         scores, lengths = (moved(torch.zeros(2, 3, 2)), moved(torch.zeros(2, 2))), moved(torch.tensor([4, 1]))
-        with pytest.raises(ValueError, match="lengths must lie between 0 and 3"):
+        with pytest.raises(ValueError, match=r"lengths holds .*expected 0 to 3"):
             LinearChain(*scores, lengths)
         waits.clear()
         LinearChain(*scores, lengths, validate_args=False)

@@ -70,7 +70,7 @@ def test_half_precision_is_computed_in_full():
         ((3, 5), torch.zeros(3, dtype=torch.long), ["(3,)", "expected a LongTensor of shape ()"]),
         ((1, 3, 5), torch.tensor([3, 2]), ["lengths has shape (2,); expected (1,)"]),
         ((2, 3, 5), torch.tensor([3]), ["lengths has shape (1,); expected (2,)"]),
-        ((2, 3, 5), torch.tensor([3, 4]), ["between 0 and 3", "got 4 for batch item 1"]),
+        ((2, 3, 5), torch.tensor([3, 4]), ["holds 4 for batch item 1", "expected 0 to 3"]),
         ((2, 3, 5), torch.tensor([3.0, 2.0]), ["torch.float32"]),
         ((2, 3, 1), None, ["emissions has shape (2, 3, 1)", "(*batch, n, 5)"]),
         ((2, 3, 6), None, ["emissions has shape (2, 3, 6)", "5 tags"]),

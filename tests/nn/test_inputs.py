@@ -95,8 +95,8 @@ def test_without_lengths_all_positions_are_read(name):
         (torch.tensor([4]), r"lengths has shape \(1,\); expected \(2,\)"),
         (torch.tensor([4, 2, 1]), r"lengths has shape \(3,\); expected \(2,\)"),
         (torch.tensor(4), r"lengths has shape \(\); expected \(2,\)"),
-        (torch.tensor([4, 5]), "between 0 and 4.* got 5 for batch item 1"),
-        (torch.tensor([-1, 2]), "between 0 and 4.* got -1 for batch item 0"),
+        (torch.tensor([4, 5]), "lengths holds 5 for batch item 1; expected 0 to 4"),
+        (torch.tensor([-1, 2]), "lengths holds -1 for batch item 0; expected 0 to 4"),
         (torch.tensor([4.0, 2.0]), "lengths is of type torch.float32"),
         (torch.ones(2, 4, dtype=torch.bool), r"strukt.lengths_from_mask\(mask\)"),
     ],
@@ -190,7 +190,7 @@ def test_pairs_of_lengths_may_be_lists_and_are_checked():
     for layer in (lambda lengths: align(scores, lengths), lambda lengths: compare(X, X[:, :3], lengths)):
         with pytest.raises(ValueError, match=r"lengths has shape \(2,\); expected \(2, 2\), rows and columns"):
             layer([4, 2])
-        with pytest.raises(ValueError, match=r"lengths\[:, 1\] must lie between 0 and 3"):
+        with pytest.raises(ValueError, match=r"lengths\[:, 1\] holds .*expected 0 to 3"):
             layer([[4, 3], [4, 4]])
         with pytest.raises(ValueError, match=r"lengths is of type torch.float32"):
             layer(torch.ones(2, 2))

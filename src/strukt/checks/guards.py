@@ -51,7 +51,7 @@ def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str
         index = tuple(wrong.nonzero()[0].tolist())
         raise OutOfRangeError(
             f"{name} holds {scores[index].item()} at batch item {index[0]}, position {index[1:]}; "
-            f"scores must be numbers up to {LARGEST:.0e}, or -inf for a forbidden part"
+            f"expected numbers up to {LARGEST:.0e}, or -inf for a forbidden part"
         )
 
 
@@ -62,8 +62,7 @@ def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> None
     if least.item() < 0 or most.item() > longest:
         wrong = (lengths < 0) | (lengths > longest)
         raise ValueError(
-            f"{name} must lie between 0 and {longest}; "
-            f"got {lengths[wrong][0].item()} for batch item {_items(wrong)}"
+            f"{name} holds {lengths[wrong][0].item()} for batch item {_items(wrong)}; expected 0 to {longest}"
         )
 
 

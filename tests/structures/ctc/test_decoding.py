@@ -203,7 +203,7 @@ def test_scores_of_spans_are_differentiable():
     [
         ({"log_probs": torch.zeros(3)}, r"log_probs has shape \(3,\); expected batch \+ \(n, c\)"),
         ({"log_probs": torch.full((5, 3), math.nan)}, "log_probs"),
-        ({"lengths": 6}, "lengths must lie between 0 and 5.*got 6"),
+        ({"lengths": 6}, "lengths holds 6 .*expected 0 to 5"),
         ({"blank": 3}, "blank is 3; expected one of the labels, an integer from 0 to 2"),
         ({"beam_size": 0}, "beam_size is 0; expected a positive integer"),
         ({"k": 17}, "k is 17; expected an integer from 1 to beam_size, which is 16"),

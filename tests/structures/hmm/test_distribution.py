@@ -389,7 +389,7 @@ def test_errors_say_what_is_wrong(change, message):
         (torch.tensor([0, -1]), None, "x holds -1"),
         (torch.tensor([0.0]), None, "x is of type torch.float32; expected a LongTensor of shape (*, n)"),
         (torch.tensor(0), None, "x has shape ()"),
-        (torch.tensor([[0, 1]]), torch.tensor([3]), "lengths must lie between 0 and 2"),
+        (torch.tensor([[0, 1]]), torch.tensor([3]), "lengths holds 3 for batch item 0; expected 0 to 2"),
     ],
 )
 def test_errors_about_sentences(x, lengths, message):
