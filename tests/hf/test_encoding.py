@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -128,6 +129,17 @@ def test_a_batch_holds_each_sentence_on_the_side_of_the_tokenizer(head):
 def test_sentences_without_spans():
     rows = [encode_words(tokenizer(), words, spans=[]) for words in (["a"], ["b", "c"])]
     assert WordCollator(tokenizer())(rows)["labels"].shape == (2, 0, 3)
+
+
+@pytest.mark.parametrize("head", tiny_heads.HEADS)
+@pytest.mark.parametrize("convert", [torch.tensor, np.array])
+def test_labels_may_be_tensors_or_arrays_as_datasets_in_their_formats_hold(head, convert):
+    rows = tiny_heads.encoded(head)
+    if head == "span":  # more spans than pieces, after a sentence without spans
+        rows[1]["labels"], rows[0]["labels"] = [[0, 1, 0]] * 20, []
+    expected = WordCollator(tokenizer())(rows)["labels"]
+    converted = [{**row, "labels": convert(row["labels"])} for row in rows]
+    assert torch.equal(WordCollator(tokenizer())(converted)["labels"], expected)
 
 
 def test_places_of_words_go_there_and_back():

@@ -149,6 +149,19 @@ def test_from_encoder_takes_a_folder_or_a_model(tmp_path):
             assert torch.equal(mine, theirs)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_a_new_head_has_the_type_of_its_encoder(head, dtype, tmp_path):
+    tiny_pretrained.save("bert", tmp_path / "encoder")
+    encoder = transformers.AutoModel.from_pretrained(tmp_path / "encoder", dtype=dtype)
+    for encoder_or_folder in (tmp_path / "encoder", encoder):
+        model = StructuredHead.from_encoder(encoder_or_folder, TAGS, head, dtype, **tiny_heads.SMALL).eval()
+        output = read(model, tiny_heads.batch(head))
+        assert output.loss.isfinite()
+        model.save_pretrained(tmp_path / "model")
+        again = StructuredHead.from_pretrained(tmp_path / "model", dtype=dtype)
+        assert torch.equal(read(again, tiny_heads.batch(head)).loss, output.loss)
+
+
 @pytest.mark.parametrize("kind", ["t5", "bart", "xlm"])
 def test_encoders_of_all_kinds_read(kind, tmp_path):
     tiny_pretrained.save(kind, tmp_path / "encoder")
@@ -407,6 +420,8 @@ def test_impossible_configurations_are_refused(options, message):
 def test_labels_have_names_of_their_own(labels):
     with pytest.raises(ValueError, match="expected at least one name, and none of them twice"):
         StructuredHead.from_encoder("no-such-model", labels)
+    with pytest.raises(ValueError, match="labels is 'O'; expected a list of names"):
+        StructuredHead.from_encoder("no-such-model", "O")
 
 
 @pytest.mark.parametrize(

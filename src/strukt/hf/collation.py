@@ -62,7 +62,7 @@ class WordCollator:
 def _are_spans(rows: Sequence[Any]) -> bool:
     """Return True if labels are spans: triples, or only empty lists, because other labels are never empty."""
     first = next((row[0] for row in rows if len(row)), None)
-    return first is None or (isinstance(first, Sequence) and len(first) == 3)
+    return first is None or torch.as_tensor(first).shape == (3,)
 
 
 def _spans(rows: Sequence[Any]) -> Tensor:

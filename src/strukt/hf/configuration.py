@@ -99,7 +99,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         """Check names of options, because `PretrainedConfig` accepts, and ignores, any name.
 
         Raises:
-            ValueError: If a name is unknown; the message has the nearest known one.
+            ValueError: If a name is unknown; the message names the nearest known one.
         """
         options = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "options")]
         known = {*options, *vars(PretrainedConfig()), *dir(PretrainedConfig)}

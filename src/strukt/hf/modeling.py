@@ -108,13 +108,16 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             encoder: A model, or the name or folder of a model for `AutoModel.from_pretrained`.
             labels: The names of the tags, or of the labels of arcs or spans, in the order of their indices.
             head: `crf`, `biaffine`, `span` or `bits`.
-            dtype: The type of the encoder's weights, if they are loaded.
+            dtype: The type of all weights, if the encoder is loaded. The head of a model gets its type and device.
             options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
-            ValueError: If there are no labels, a label is repeated, or an option is unknown or invalid.
+            ValueError: If there are no labels, a label is repeated, labels is a single string, or an option is
+                unknown or invalid.
             OSError: If there is no such encoder.
         """
+        if isinstance(labels, str):
+            raise ValueError(f"labels is {labels!r}; expected a list of names")
         names = list(labels)
         if not names or len(set(names)) < len(names):
             raise ValueError(f"labels is {names}; expected at least one name, and none of them twice")
@@ -128,7 +131,9 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             label2id={name: index for index, name in enumerate(names)},
             **options,
         )
-        return cls(config, encoder)
+        model = cls(config, encoder)
+        model.head.to(encoder.device, encoder.dtype)
+        return model
 
     def forward(
         self,

@@ -40,7 +40,7 @@ class BiaffineHead(Head):
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
         super().__init__()
-        self.names = config.num_labels
+        self.label_count = config.num_labels
         self.dropout = SharedDropout(config.dropout)
         self.scorer = DependencyScorer(
             size, config.num_labels, config.arc_size, config.label_size, config.dropout
@@ -54,7 +54,7 @@ class BiaffineHead(Head):
         heads, relations = places.gather(labels, IGNORED).unbind(-1)
         known = heads >= 0
         relations = relations.masked_fill(~known | (relations < 0), IGNORED)
-        _require_labels(relations, self.names)
+        _require_labels(relations, self.label_count)
         vectors = self._with_root(views[0])
         trees = self.trees(self.scorer.arc_scores(vectors), places.lengths)
         of_arcs = negative_log_likelihood(trees, heads, known).sum()
@@ -99,7 +99,7 @@ class SpanHead(Head):
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
         super().__init__()
-        self.names = config.num_labels
+        self.label_count = config.num_labels
         self.dropout = SharedDropout(config.dropout)
         self.scorer = SpanScorer(
             size, config.num_labels + 1, config.span_size, config.label_size, config.dropout
@@ -110,7 +110,7 @@ class SpanHead(Head):
 
     def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
         trees = self.distribution(views[0], places.lengths)
-        gold = _gold(labels, places.lengths, self.names)
+        gold = _gold(labels, places.lengths, self.label_count)
         allowed = agreeing(gold, trees.scores[0], empty=0)
         return CRITERIA["likelihood"](trees, allowed).sum() / places.lengths.sum().clamp(min=1)
 
@@ -145,7 +145,7 @@ def labelled_spans(events: Tensor) -> Tensor:
     return listed
 
 
-def _gold(labels: Tensor, lengths: Tensor, names: int) -> GoldSpans:
+def _gold(labels: Tensor, lengths: Tensor, label_count: int) -> GoldSpans:
     """Return the known spans of a batch, with labels counted from 1, because 0 is the empty label.
 
     Raises:
@@ -166,8 +166,8 @@ def _gold(labels: Tensor, lengths: Tensor, names: int) -> GoldSpans:
         lambda span: f" of {int(lengths[items[span]])} words; expected 0 <= start < end <= words",
     )
     refuse(
-        (numbers < 0) | (numbers >= names),
-        lambda span: f" with the label {int(numbers[span])}; expected 0 to {names - 1}",
+        (numbers < 0) | (numbers >= label_count),
+        lambda span: f" with the label {int(numbers[span])}; expected 0 to {label_count - 1}",
     )
     size = int(lengths.max()) + 1 if len(lengths) else 1
     uses = torch.zeros(len(labels), size, size, dtype=torch.long, device=labels.device)
@@ -179,16 +179,16 @@ def _gold(labels: Tensor, lengths: Tensor, names: int) -> GoldSpans:
     return gold
 
 
-def _require_labels(relations: Tensor, names: int) -> None:
-    """Check that the label of each arc, `(batch, n)`, is less than the number of labels, `names`.
+def _require_labels(relations: Tensor, label_count: int) -> None:
+    """Check that the label of each arc, `(batch, n)`, is less than `label_count`.
 
     Raises:
         ValueError: If a label is not; the error names word and batch item.
     """
-    wrong = (relations >= names).nonzero()
+    wrong = (relations >= label_count).nonzero()
     if len(wrong):
         item, word = wrong[0].tolist()
         raise ValueError(
             f"labels has the label {int(relations[item, word])} for the arc to word {word + 1} in batch item "
-            f"{item}; expected 0 to {names - 1}"
+            f"{item}; expected 0 to {label_count - 1}"
         )
