@@ -196,6 +196,30 @@ def test_weights_of_another_model_are_refused(tmp_path):
         ChainClassifier.load(tmp_path / "one")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": None},
+        {"parameters": {"c3": 1.0}},
+        {"results": 3},
+        {"results": "ab"},
+        {"attributes": ["a"]},
+    ],
+)
+def test_damaged_entries_are_named(change, tmp_path):
+    ChainClassifier().fit(X, Y).save(tmp_path)
+    content = json.loads((tmp_path / "model.json").read_text())
+    if "attributes" in change:
+        change = {"attributes": change["attributes"] * len(content["attributes"])}
+    (tmp_path / "model.json").write_text(json.dumps(content | change))
+    with pytest.raises(DataError, match=r"model\.json.*save the model again"):
+        ChainClassifier.load(tmp_path)
+    content.pop(next(iter(change)))
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="save the model again"):
+        ChainClassifier.load(tmp_path)
+
+
 def test_vectors_are_learned_from():
     generator = np.random.default_rng(0)
     y = [generator.integers(0, 3, n) for n in generator.integers(1, 12, 60)]

@@ -15,7 +15,7 @@ from strukt.sklearn.features import Features, observed
 from strukt.sklearn.likelihood import NegativeLogLikelihood
 from strukt.sklearn.model import ChainModel, without_zeros
 from strukt.sklearn.owl_qn import Stopping, minimise, print_progress
-from strukt.sklearn.settings import require_settings
+from strukt.sklearn.settings import require_settings, restored
 from strukt.sklearn.tokens import (
     Labelled,
     Rows,
@@ -189,7 +189,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return [[classes[number] for number in tags.tolist()] for tags in self._model.results(rows, "mode")]
 
     def predict_single(self, xseq: Any) -> list[Any]:
-        """Return the best labels of one sequence."""
+        """Return the best labels of one sequence; errors are those of `predict`."""
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
@@ -207,7 +207,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         ]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
-        """Return the probability of each label for each token of one sequence."""
+        """Return the probability of each label for each token of one sequence; errors are those of `predict`."""
         return self.predict_marginals([xseq])[0]
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
@@ -265,9 +265,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             strukt.errors.DataError: If a file is missing or damaged.
         """
         model, content = ChainModel.load(folder)
-        loaded = cls(**content["parameters"])
-        for name, value in content["results"].items():
-            setattr(loaded, name, value)
+        loaded: ChainClassifier = restored(cls, content, folder)
         loaded._take(model)
         return loaded
 

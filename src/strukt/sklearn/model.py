@@ -136,6 +136,8 @@ class ChainModel:
                 if isinstance(attributes, int)
                 else (len(attributes), {name: number for number, name in enumerate(attributes)})
             )
+            if columns is not None and len(columns) < count:
+                raise ValueError("a repeated attribute")
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
             states, transitions = arrays["states"], arrays["transitions"]
             if (

@@ -1,10 +1,15 @@
-"""The ranges of the parameters of `ChainClassifier`."""
+"""The ranges of the parameters of `ChainClassifier`, and their restoration from a file."""
 
 from __future__ import annotations
 
 import math
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any
+
+from strukt.errors import DataError
+from strukt.sklearn.model import MODEL
 
 
 def require_settings(estimator: Any) -> None:
@@ -25,3 +30,22 @@ def require_settings(estimator: Any) -> None:
         if not ((isinstance(value, Integral) and int(value) >= 1) or (optional and value is None)):
             also = " or None" if optional else ""
             raise ValueError(f"{name} is {value!r}; expected a whole number of 1 or more{also}")
+
+
+def restored(kind: type[Any], content: dict[str, Any], folder: str | PathLike[str]) -> Any:
+    """Return an estimator with saved parameters and results of `fit`, but without a model.
+
+    Args:
+        kind: The class of the estimator.
+        content: The content of model.json, with the entries `parameters` and `results`.
+        folder: The folder of the file, for error messages.
+
+    Raises:
+        DataError: If an entry is missing or damaged.
+    """
+    try:
+        estimator = kind(**content["parameters"])
+        vars(estimator).update(content["results"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"is damaged ({error}); save the model again", Path(folder) / MODEL) from error
+    return estimator
