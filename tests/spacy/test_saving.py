@@ -99,6 +99,18 @@ def test_bytes_write_nothing_but_a_model(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("content", [[1], {1: b""}, {"config.json": "text"}])
+def test_damaged_bytes_are_refused(content):
+    import srsly
+
+    component, packed = StruktComponent("strukt", "elsewhere"), srsly.msgpack_dumps(content)
+    with pytest.raises(DataError, match="the bytes hold no files of a model; expected the result of to_bytes"):
+        component.from_bytes(packed)
+    for damaged in (packed[:-1], packed + packed, b""):
+        with pytest.raises(DataError, match=r"the bytes cannot be unpacked .*expected the result of to_bytes"):
+            component.from_bytes(damaged)
+
+
 def test_a_model_that_is_gone_cannot_be_saved(folder_of, tmp_path):
     shutil.copytree(folder_of("tagger"), tmp_path / "model")
     component = StruktComponent("tagger", str(tmp_path / "model"))

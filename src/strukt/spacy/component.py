@@ -18,7 +18,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 from typing_extensions import Self
 
-from strukt.errors import SettingError
+from strukt.errors import DataError, SettingError
 from strukt.spacy import attributes, model_files
 from strukt.spacy.analysis import (
     Supported,
@@ -204,11 +204,15 @@ class StruktComponent(Pipe):
             exclude: Ignored.
 
         Raises:
-            DataError: If a file is missing, damaged, or not a file of a model.
+            DataError: If the bytes are damaged, or a file is missing, damaged, or not a file of a model.
         """
+        try:
+            files = srsly.msgpack_loads(data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"the bytes cannot be unpacked ({error}); expected the result of to_bytes") from error
         folder = tempfile.mkdtemp(prefix="strukt-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        model_files.write(srsly.msgpack_loads(data), Path(folder))
+        model_files.write(files, Path(folder))
         self._load(folder)
         return self
 

@@ -46,8 +46,13 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
     """Write the files that `read` returned into an empty folder.
 
     Raises:
-        DataError: If a file does not belong to a model, or cannot be written.
+        DataError: If these are no files, a file does not belong to a model, or a file cannot be written.
     """
+    if not (
+        isinstance(files, Mapping)
+        and all(isinstance(name, str) and isinstance(content, bytes) for name, content in files.items())
+    ):
+        raise DataError("the bytes hold no files of a model; expected the result of to_bytes")
     for name in files:
         first, *others = PurePosixPath(name).parts or [""]
         if first not in (*PARTS, LAST) or ".." in others:
