@@ -207,6 +207,8 @@ def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path)
     relative = TransformerConfig(positions="relative")
     with pytest.raises(SettingError, match="a Transformer with relative positions cannot be exported"):
         export(tagger(kind="transformer", heads=4, transformer=relative), tmp_path / "model")
+    with pytest.raises(SettingError, match="precision is 'int4'; expected float32 or int8"):
+        export(tagger(), tmp_path / "model", precision="int4")
     assert not (tmp_path / "model").exists()
 
 
@@ -240,3 +242,10 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnxscript", None)
     with pytest.raises(MissingExtraError, match=r"'onnxscript' is not installed; .*strukt\[onnx\]"):
         export(tagger(), tmp_path)
+
+
+def test_the_package_that_rounds_is_missed_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
+    monkeypatch.setattr("strukt.onnx.export._write", lambda *_: pytest.fail("a graph is written"))
+    with pytest.raises(MissingExtraError, match="'onnxruntime' is not installed"):
+        export(tagger(), tmp_path, precision="int8")

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
@@ -72,7 +72,7 @@ def export(
             change a little. They also depend a little on the batch, because its inputs are rounded together.
 
     Raises:
-        SettingError: If the model cannot be exported.
+        SettingError: If the model cannot be exported, or the precision is unknown.
         DataError: If the folder holds a model already, holds files that would be replaced, or cannot be written.
         MissingExtraError: If onnx, onnxscript or, for ``int8``, onnxruntime is not installed.
 
@@ -80,17 +80,20 @@ def export(
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.tasks import tag
         >>> from strukt.tasks.tag.model import Tagger
+        >>> from strukt.train.saved_model import load
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
         >>> tagger = Tagger.from_corpus(tag.Config(), [sentence])
         >>> with TemporaryDirectory() as folder:  # takes some seconds  # doctest: +SKIP
         ...     export(tagger, folder)
         ...     list(load(folder).predict([sentence]))
     """
+    if precision not in get_args(Precision):
+        raise SettingError(f"precision is {precision!r}; expected {' or '.join(get_args(Precision))}")
     exportable = _exportable(model)
     if (Path(folder) / "format.json").exists():
         raise DataError("holds a model already; choose another folder or remove it", folder)
     model_folder.require_no_others(folder)
-    require("onnx", "onnxscript")
+    require("onnx", "onnxscript", *(["onnxruntime"] if precision == "int8" else []))
     networks = copy.deepcopy(exportable).cpu().eval()
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
     use_operators(networks)
@@ -202,7 +205,6 @@ def _round(path: Path, operators: list[str]) -> None:
 
     First, onnxruntime folds all constant expressions, because only matrices that the file holds are rounded.
     """
-    require("onnxruntime")
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
