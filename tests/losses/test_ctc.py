@@ -123,6 +123,7 @@ def test_derivatives_of_any_order():
         ({"targets": torch.tensor([1, 2, 1])}, r"targets has shape \(3,\); expected \(4,\), the sum of"),
         ({"targets": torch.tensor([[1], [2]])}, r"targets has shape \(2, 1\); expected \(N, S\) with N = 2"),
         ({"targets": torch.tensor([[1.0, 2.0]] * 2)}, "targets is of type torch.float32"),
+        ({"targets": [[1, 2], [2, 1]]}, "targets is of type list; expected a LongTensor"),
         ({"targets": torch.tensor([[1, 0], [1, 2]])}, "targets holds 0 at batch item 0, position 1"),
         ({"input_lengths": (5, 4)}, r"input_lengths holds 5 .*expected 0 to 4"),
         ({"input_lengths": (4,)}, r"input_lengths has shape \(1,\); expected \(2,\)"),

@@ -114,7 +114,7 @@ def test_axes_weights_and_types(mapping, penalty):
     assert mapping(x.bfloat16(), 0.1).dtype == torch.bfloat16
     assert mapping(torch.zeros(2, 0), 0.1).shape == (2, 0)
     for weight in (-1.0, math.inf):
-        with pytest.raises(ValueError, match=rf"weight holds {weight} .* expected 0 or more, and finite"):
+        with pytest.raises(ValueError, match=rf"weight is {weight}; expected 0 or more, and finite"):
             mapping(x, weight)
 
 

@@ -130,11 +130,11 @@ def test_messages_name_the_misfit():
         with pytest.raises(ValueError, match=r"alpha is .*; expected a finite number above 0"):
             Entmax(alpha)
     for alpha in (math.inf, torch.tensor(math.inf)):
-        with pytest.raises(ValueError, match="alpha holds inf"):
+        with pytest.raises(ValueError, match=r"alpha (is|holds) inf.*; expected a finite number above 0"):
             Entmax(torch.as_tensor(alpha))(torch.zeros(2))
-        with pytest.raises(ValueError, match="alpha holds inf"):
+        with pytest.raises(ValueError, match=r"alpha (is|holds) inf.*; expected a finite number above 0"):
             losses.entmax_loss(torch.zeros(1, 2), torch.tensor([0]), alpha)
-    with pytest.raises(ValueError, match="alpha holds 0"):
+    with pytest.raises(ValueError, match=r"alpha is 0\.0; expected"):
         EntmaxLoss(0.0)(torch.zeros(1, 2), torch.tensor([0]))
 
 

@@ -86,10 +86,11 @@ def _check_prefixes(mask: Tensor) -> None:
 def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch_axes: int = 1) -> None:
     if not bool(valid.all()):
         index = tuple((~valid).nonzero()[0].tolist())
-        item, position = _number(index[:batch_axes]), _number(index[batch_axes:])
-        place = f"batch item {item}, position {position}" if batch_axes else f"position {position}"
+        axes = ("batch item", index[:batch_axes]), ("position", index[batch_axes:])
+        place = ", ".join(f"{kind} {_number(part)}" for kind, part in axes if part)
         error = ValueError if bool(values[index].isfinite()) else OutOfRangeError
-        raise error(f"{name} holds {values[index].item()} at {place}; expected {expected}")
+        verb, where = ("holds", f" at {place}") if place else ("is", "")
+        raise error(f"{name} {verb} {values[index].item()}{where}; expected {expected}")
 
 
 def _number(index: tuple[int, ...]) -> str:

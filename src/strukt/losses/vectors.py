@@ -44,6 +44,9 @@ class Options(TypedDict, total=False):
 def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **options: Unpack[Options]) -> Tensor:
     """Return the Fenchel-Young loss of `strukt.mappings.entmax`; cross-entropy at alpha = 1.
 
+    With probabilities or ``label_smoothing``, the loss at alpha = 1 is cross-entropy minus the entropy of the
+    target: it has the same gradient, and its minimum is 0.
+
     For alpha above 1, the loss is exactly 0 if the score of the target class exceeds all others by at least
     1 / (alpha - 1).
 

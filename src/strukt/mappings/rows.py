@@ -59,7 +59,7 @@ def check(x: Tensor, dim: int) -> int:
     Raises:
         ValueError: If the scores are not floating-point, or there is no such axis.
     """
-    arguments.scores("x", x, "at least one axis", 1)
+    arguments.scores("x", x, "(..., d)", 1)
     if not -x.dim() <= dim < x.dim():
         raise ValueError(
             f"dim is {dim}; expected {-x.dim()} to {x.dim() - 1} for x of shape {tuple(x.shape)}"
@@ -96,11 +96,11 @@ def of_rows(
     if known is None and not check_values:
         return rows
     # A number is checked on the host, so as not to wait for the device.
-    checked = rows.detach() if known is None else torch.tensor([known], dtype=torch.float64, device="cpu")
+    checked = rows.detach() if known is None else torch.tensor(known, dtype=torch.float64, device="cpu")
     valid = checked > least if strict else checked >= least
     if below is not None:
         valid = valid & (checked < below)
-    guards.require_values(checked, valid, name, expected)
+    guards.require_values(checked, valid, name, expected, checked.dim())
     return rows
 
 
