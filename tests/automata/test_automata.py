@@ -1,6 +1,7 @@
 """Automata accept what Python's own strings and regular expressions accept, and the smallest ones do."""
 
 import itertools
+import operator
 import re
 
 import pytest
@@ -162,6 +163,8 @@ def test_what_is_not_regular_is_refused(pattern):
         (lambda: phrase([1.5], 4), r"tokens is \[1.5\]; expected whole numbers"),
         (lambda: any_of([-1], 4), "tokens holds -1; expected tokens from 0 to 3"),
         (lambda: anything(0), "words is 0; expected at least one token"),
+        (lambda: phrase([], 0), "words is 0; expected at least one token"),
+        (lambda: any_of([], 0), "words is 0; expected at least one token"),
         (lambda: phrase([1], 4).accepts([7]), "tokens holds 7; expected tokens from 0 to 3"),
         (lambda: phrase([1], 4) & phrase([1], 5), "over 4 and 5 tokens; expected the same number"),
         (lambda: phrase([1], 4).repeat(2, 1), "least is 2 and most 1; expected 0 <= least <= most"),
@@ -178,3 +181,9 @@ def test_what_is_not_regular_is_refused(pattern):
 def test_errors_say_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("join", [operator.and_, operator.or_, operator.add])
+def test_a_token_is_no_operand(join):
+    with pytest.raises(TypeError, match="the operand is a int; expected an Automaton"):
+        join(phrase([1], 4), 1)

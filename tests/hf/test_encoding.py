@@ -7,6 +7,8 @@ import pytest
 import torch
 
 pytest.importorskip("transformers", reason="heads on encoders of Hugging Face need transformers")
+import tokenizers
+import transformers
 from tests.hf import tiny_heads
 from tests.hf.tiny_heads import tokenizer
 
@@ -35,6 +37,14 @@ def test_words_without_pieces_become_unknown():
     unknown = tokenizer().unk_token_id
     assert [piece == unknown for piece in found["input_ids"]] == [False, False, True, False, True, False]
     assert found["labels"] == [-100, 0, 1, 2, 3, -100]
+
+
+def test_words_without_pieces_are_refused_by_a_tokenizer_without_an_unknown_piece():
+    pieces = tokenizers.models.BPE({"a": 0, "b": 1}, [])
+    bare = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(pieces))
+    assert encode_words(bare, ["a", "b"])["words"] == [0, 1]
+    with pytest.raises(ValueError, match="words has '' at 1, for which the tokenizer has neither a piece nor"):
+        encode_words(bare, ["a", "", "b"])
 
 
 def test_what_a_tokenizer_cuts_off_has_no_label():

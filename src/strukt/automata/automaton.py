@@ -35,6 +35,7 @@ class Automaton:
     Raises:
         ValueError: If shapes, types or values do not fit, or the operands of ``&``, ``|`` or ``+`` have different
             numbers of tokens.
+        TypeError: If an operand is not an automaton.
 
     Examples:
         >>> even = Automaton(torch.tensor([[0, 1], [1, 0]]), torch.tensor([True, False]), torch.tensor([0, 0, 1]))
@@ -192,6 +193,8 @@ class Automaton:
 
     def _tables(self, other: Automaton) -> tuple[list[list[int]], list[list[int]], Tensor]:
         """Return the transitions of both automata over common classes of tokens, and these classes."""
+        if not isinstance(other, Automaton):
+            raise TypeError(f"the operand is a {type(other).__name__}; expected an Automaton, such as a phrase")
         if self.words != other.words:
             raise ValueError(
                 f"the automata are over {self.words} and {other.words} tokens; expected the same number"
@@ -210,12 +213,15 @@ def as_tokens(tokens: Any, words: int) -> list[int]:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``tokens`` does not hold whole numbers, or a token is not in 0 to v - 1.
+        ValueError: If ``words`` is below 1, ``tokens`` does not hold whole numbers, or a token is not in 0 to
+            v - 1.
 
     Examples:
         >>> as_tokens(torch.tensor([2, 0]), words=4)
         [2, 0]
     """
+    if words < 1:
+        raise ValueError(f"words is {words}; expected at least one token")
     if isinstance(tokens, str) or not isinstance(tokens, Iterable):
         raise ValueError(f"tokens is {tokens!r}; expected a sequence of tokens, such as [0, {words - 1}]")
     try:

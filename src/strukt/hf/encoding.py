@@ -68,7 +68,8 @@ def encode_words(
 
     Raises:
         ValueError: If the tokenizer is not fast, words is a single string, labels and words differ in number, a
-            head or span is outside the sentence, spans cross or repeat, or labels of several kinds are given.
+            head or span is outside the sentence, spans cross or repeat, labels of several kinds are given, or a
+            word has no piece and the tokenizer no unknown piece.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
@@ -113,6 +114,12 @@ def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:
     if len({word for word in encoding.word_ids() if word is not None}) == len(words):
         return encoding
     there = set(tokenizer(list(words), add_special_tokens=False, **options).word_ids())
+    absent = [index for index in range(len(words)) if index not in there]
+    if absent and tokenizer.unk_token is None:
+        raise ValueError(
+            f"words has {words[absent[0]]!r} at {absent[0]}, for which the tokenizer has neither a piece nor an "
+            "unknown piece; expected words with text"
+        )
     named = [word if index in there else tokenizer.unk_token for index, word in enumerate(words)]
     return tokenizer(named, truncation=True, **options)
 

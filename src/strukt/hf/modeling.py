@@ -163,7 +163,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             The loss if there are labels; scores and predictions, except in training with labels.
 
         Raises:
-            ValueError: If neither words nor labels say where words begin, or shapes do not match.
+            ValueError: If neither words nor labels say where words begin, shapes do not match, a label is out of
+                range, or the labels of a sentence are no structure, such as spans that cross.
         """
         places = self._places(input_ids, attention_mask, words, labels)
         encoder_inputs["token_type_ids"] = token_type_ids

@@ -36,8 +36,9 @@ def fenchel_young_loss(
         regularizer: The name of Omega, a row of the table above.
         cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
             ``"hamming"`` for 1 on each part that is not in the target.
-        max_iterations: Maximum number of calls of the mode oracle for SparseMAP. If it stops early, the loss can
-            only be too low, as the maximum is over the structures seen so far.
+        max_iterations: Maximum number of calls of the mode oracle for SparseMAP; by default, as for the method
+            ``sparsemap``. If it stops early, the loss can only be too low, as the maximum is over the structures
+            seen so far.
 
     Returns:
         ``batch``, 0 or more; infinite if the target is forbidden. Differentiable as often as the regularised

@@ -30,7 +30,7 @@ def scaled_dot_product_attention(
         key: ``(..., heads, s, e)``.
         value: ``(..., heads, s, v)``.
         attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may attend; or scores to add.
-        dropout_p: The probability of dropping a weight, in evaluation, too, as in PyTorch.
+        dropout_p: The probability of dropping a weight; as in PyTorch, pass 0 in evaluation.
         is_causal: Whether query i attends only to keys 0 to i; not together with ``attn_mask``.
         scale: The factor of the scores; ``1 / sqrt(e)`` by default.
         enable_gqa: Whether each head of keys and values serves several heads of queries, whose number must be a

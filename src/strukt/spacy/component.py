@@ -47,6 +47,7 @@ class StruktComponent(Pipe):
     - Task `dependency`: ``token.head`` and ``token.dep_``, and with them ``doc.sents``.
     - Task `ner`: ``doc.ents``, and all entities, nested ones too, in ``doc.spans[name]``.
     - Task `constituency`: constituents in ``doc.spans[name]``, ``token.tag_``, and trees as text.
+    - Task `pipeline`: the same as the tasks of its components.
 
     The model reads each sentence of a `Doc` on its own, without tokens of white space; a `Doc` without sentence
     boundaries is one sentence. Further results are in the dictionary ``doc._.strukt[name]``:
@@ -69,7 +70,7 @@ class StruktComponent(Pipe):
         k: Maximum number of best structures to store; 0 for none. Structures that are equal in spaCy are merged.
 
     Raises:
-        SettingError: If k is negative, or the model is for another task.
+        SettingError: If k is negative, or the model is for a task that is not listed above.
         DataError: If the folder contains no model.
 
     Examples:
@@ -138,6 +139,8 @@ class StruktComponent(Pipe):
             stream: Any number of documents.
             batch_size: Number of documents read ahead; their sentences form batches of similar length, as large as
                 `trainer.tokens` of the model allows.
+
+        Errors go to the error handler of the component, which raises them by default; see `__call__`.
         """
         handle = self.get_error_handler()
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
