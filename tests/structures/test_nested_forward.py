@@ -22,8 +22,7 @@ def is_right(total, leaves):
     steps = tuple(map(torch.randn_like, leaves))
     try:
         curvature = jvp(lambda *leaves: jvp(total, leaves, steps)[1], leaves, steps)[1]
-    except NotImplementedError as error:
-        assert "torch.func.hessian" in str(error)
+    except NotImplementedError:
         return False
     changes = jvp(grad(total, tuple(range(len(leaves)))), leaves, steps)[1]
     expected = sum((change * step).sum() for change, step in zip(changes, steps, strict=True))
@@ -45,4 +44,6 @@ def test_mappings_and_losses_are_right_or_refuse():
     assert is_right(lambda scores: entmax(scores, 1.5).pow(3).sum(), (scores,))
     assert not is_right(lambda scores, exponent: entmax(scores, exponent).pow(3).sum(), (scores, exponent))
     assert not is_right(lambda scores: entmax_loss(scores, label).sum(), (scores,))
-    assert not is_right(lambda arcs: NonProjectiveTree(arcs).entropy(), (torch.randn(3, 4).double(),))
+    arcs = (torch.randn(3, 4).double(),)
+    with pytest.raises(NotImplementedError, match=r"torch\.func\.hessian"):
+        jvp(lambda arcs: jvp(lambda arcs: NonProjectiveTree(arcs).entropy(), (arcs,), arcs)[1], arcs, arcs)

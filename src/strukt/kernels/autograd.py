@@ -40,8 +40,8 @@ def require_one_forward_mode(most: int = 1) -> None:
     stack = torch._C._functorch.get_interpreter_stack() or ()
     if sum(each.key() == torch._C._functorch.TransformType.Jvp for each in stack) > most:
         raise NotImplementedError(
-            "this derivative in forward mode has no forward mode itself; use torch.func.hessian, or torch.func.jvp "
-            "of torch.func.grad, in place of torch.func.jvp or jacfwd of another one"
+            "this derivative in forward mode has no forward mode itself; use torch.func.hessian, or the jvp of a "
+            "grad, in place of the jvp of a jvp or the jacfwd of a jacfwd"
         )
 
 
