@@ -126,7 +126,7 @@ def test_unknown_words_are_not_hidden():
     with pytest.raises(DataError, match="no known word was hidden"):
         model.evaluate([conllu.from_forms(["new", UNKNOWN])])
     [noted] = model.predict([conllu.from_forms(["a", "new"])])
-    assert noted.column("misc")[1] == "p=0.0000"
+    assert noted.column("misc")[1] == "p=0.000"
 
 
 def test_words_that_look_like_special_symbols_are_not_hidden():

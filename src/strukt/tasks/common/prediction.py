@@ -72,13 +72,21 @@ def probability_notes(probabilities: Tensor) -> list[str]:
 
 
 def noted(sentence: Sentence, probabilities: Tensor) -> Sentence:
-    """Return the sentence with the probability of each word as a note `p`.
+    """Return the sentence with the probability of each word as a note `p`, with `DIGITS` significant digits.
 
     Raises:
+        ScoresError: If a probability is NaN.
         DataError: If the format of the sentence has no place for notes.
+
+    Examples:
+        >>> import torch
+        >>> from strukt.data import conllu
+        >>> noted(conllu.from_forms(["a", "rare"]), torch.tensor([0.25, 0.00002])).column("misc")
+        ['p=0.2500', 'p=2.000e-05']
     """
+    digits = [f"{value:#.{DIGITS}g}" for value in not_nan(probabilities).tolist()]
     try:
-        return sentence.with_misc(p=probability_notes(probabilities))
+        return sentence.with_misc(p=digits)
     except ValueError as error:
         raise DataError(str(error), sentence.path, sentence.line) from error
 
