@@ -98,11 +98,3 @@ def seed() -> None:
     random.seed(0)
     numpy.random.seed(0)
     torch.manual_seed(0)
-
-
-@pytest.fixture(autouse=True)
-def validation() -> None:
-    """Check arguments in every test: `torch.compile` switches that off for all distributions of a process."""
-    from torch.distributions import Distribution
-
-    Distribution.set_default_validate_args(True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from strukt import factor_graph
     from strukt.checks.lengths import lengths_from_mask, pad_concatenated
+    from strukt.checks.validation import set_default_validate_args
     from strukt.distributions import *
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.factor_graph import FactorGraph, factors
@@ -57,6 +58,7 @@ _HOMES = {  # of everything but structures
     "factors": "strukt.factor_graph",
     "lengths_from_mask": "strukt.checks.lengths",
     "pad_concatenated": "strukt.checks.lengths",
+    "set_default_validate_args": "strukt.checks.validation",
     "budget_loss": "strukt.losses",
     "ctc_beam_search": "strukt.structures.ctc.decoding",
     "ctc_greedy": "strukt.structures.ctc.decoding",
@@ -150,6 +152,7 @@ __all__ = [
     "oscarmax_loss",
     "pad_concatenated",
     "rnnt_loss",
+    "set_default_validate_args",
     "sparsemax",
     "sparsemax_loss",
 ]
@@ -161,7 +164,9 @@ def __getattr__(name: str) -> Any:
     if name == "factor_graph":
         return importlib.import_module("strukt.factor_graph")
     if name not in __all__:
-        raise AttributeError(f"module 'strukt' has no attribute {name!r}")
+        from strukt.missing_names import missing_name
+
+        raise missing_name("strukt", name)
     return getattr(importlib.import_module(_HOMES.get(name, "strukt.distributions")), name)
 
 

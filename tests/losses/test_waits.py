@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.elsewhere import elsewhere
 
-from strukt import LinearChain, Transducer
+from strukt import LinearChain, Transducer, set_default_validate_args
 from strukt import losses as L
 from strukt.kernels.dispatch import using
 
@@ -42,15 +42,15 @@ def test_a_tensor_as_parameter():
     assert waits_of(lambda *given: L.entmax_loss(*given, validate_args=False), SCORES, CLASSES, alphas) == []
 
 
-def test_the_default_is_that_of_distributions():
+def test_the_default_is_that_of_strukt():
     def loss(x, target):
         return L.sparsemax_loss(x, target)
 
-    torch.distributions.Distribution.set_default_validate_args(False)
+    set_default_validate_args(False)
     try:
         assert waits_of(loss, SCORES, POINTS) == []
     finally:
-        torch.distributions.Distribution.set_default_validate_args(True)
+        set_default_validate_args(True)
     assert waits_of(loss, SCORES, POINTS) != []
 
 

@@ -8,9 +8,9 @@ from typing import TypedDict
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution
 from typing_extensions import Unpack
 
+from strukt.checks.validation import validates
 from strukt.kernels import capped_simplex, sparsemax_entmax
 from strukt.losses.fenchel_young import Extra, loss
 from strukt.losses.targets import classes_of, points_of, require_kind, smoothed
@@ -29,8 +29,9 @@ class Options(TypedDict, total=False):
         ignore_index: Examples with this target class are ignored; -100 by default.
         label_smoothing: The share of the target that is spread evenly over all scores above -inf, except masked
             ones; 0 by default.
-        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default, as in
-            PyTorch. Parameters that are plain numbers, and classes on the CPU, are always checked.
+        validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default, see
+            `strukt.set_default_validate_args`. Parameters that are plain numbers, and classes on the CPU, are
+            always checked.
     """
 
     dim: int
@@ -224,8 +225,7 @@ def _parameter(
 
 
 def _checks_values(options: Options) -> bool:
-    validate_args = options.get("validate_args")
-    return Distribution._validate_args if validate_args is None else validate_args
+    return validates(options.get("validate_args"))
 
 
 def _scores(x: Tensor, options: Options) -> Tensor:

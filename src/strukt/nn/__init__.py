@@ -1,5 +1,8 @@
 """Layers: structured output layers, the scorers that feed them, and encoders."""
 
+from typing import Any
+
+from strukt.missing_names import missing_name
 from strukt.nn.attention import AdditiveAttention, Attention, DotProductAttention
 from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.beliefs import Updates
@@ -119,3 +122,7 @@ __all__ = [
     "bio_constraints",
     "tag_constraints",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing_name("strukt.nn", name)

@@ -12,6 +12,7 @@ from typing_extensions import Self
 
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
+from strukt.checks.validation import set_default_validate_args, validates
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
 from strukt.structures.batched import BatchedTensors
@@ -26,7 +27,8 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         scores: The score tensors, the main scores first. Batch axes come before part axes.
         lengths: ``batch``, or None if every item is as long as the scores.
         options: The structure's options, Booleans or integers, in the order of its constructor.
-        validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
+        validate_args: Whether to check values as well as shapes; on by default; see
+            `strukt.set_default_validate_args`.
         constants: Integer tensors that, with the lengths, determine the set of structures. Batch axes come first.
 
     A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
@@ -34,6 +36,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     """
 
     has_enumerate_support = True
+    set_default_validate_args = staticmethod(set_default_validate_args)
     arg_constraints: ClassVar[dict[str, Any]] = {}
 
     oracles: ClassVar[Oracles]
@@ -56,7 +59,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         dim = len(self.extents[0])
         batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
         self.scores = arguments.common_dtype(scores, self.score_names)
-        checked = self._validate_args if validate_args is None else validate_args
+        checked = validates(validate_args)
         ordinary = arguments.are_ordinary(self.scores[: self.logs], may_wait=checked)
         if not ordinary:
             logs = map(arguments.without_extremes, self.scores[: self.logs])
@@ -65,7 +68,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         self.constants = constants
         self.lengths = arguments.lengths(lengths, batch_shape, n, main.device, check=validate_args is not False)
         event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
-        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        super().__init__(batch_shape, event_shape, validate_args=checked)
         if self._validate_args:
             if not ordinary:
                 self._check_scores()

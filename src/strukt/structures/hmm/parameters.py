@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
+from strukt.checks.validation import validates
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.emissions.base import Emission, require_logits
 from strukt.structures.hmm.emissions.categorical import Categorical
@@ -82,8 +83,7 @@ class HMMParameters(HMMPeerNames):
                     f"{self.initial.dtype}; expected one dtype for all"
                 )
         self.checkpoint, self.storage = checkpoint, storage
-        by_default = torch.distributions.Distribution._validate_args
-        self._validate_args = by_default if validate_args is None else validate_args
+        self._validate_args = validates(validate_args)
         if self._validate_args:
             for score, name in zip(scores[: len(kinds) + 1], names, strict=False):
                 require_logits(name, score)

@@ -13,6 +13,7 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
+from strukt.checks.validation import validates
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.program import Program
@@ -100,7 +101,7 @@ class TableStructure(IndicatorStructure):
             )
         if not torch.compiler.is_compiling():
             programs.keep(program)
-            if validate_args or (validate_args is None and self._validate_args):
+            if validates(validate_args):
                 require_sound(program)
         self.program = program
         self.extents = ([weights - sizes],)

@@ -1,0 +1,37 @@
+"""The default of ``validate_args``.
+
+It is strukt's own: ``torch.compile`` switches that of `torch.distributions` off for the whole process.
+"""
+
+from __future__ import annotations
+
+import torch
+
+_default = __debug__
+
+
+def set_default_validate_args(value: bool) -> None:
+    """Set whether structures and losses check values, such as NaN in scores, unless ``validate_args`` says so.
+
+    The default is True, and False under ``python -O``, as in `torch.distributions`. The function of that name
+    there has no effect here, because ``torch.compile`` calls it with False, even for code that is not compiled.
+
+    Examples:
+        >>> from strukt import LinearChain
+        >>> scores = torch.full((3, 2), torch.nan)
+        >>> set_default_validate_args(False)
+        >>> chain = LinearChain(scores, torch.zeros(2, 2))
+        >>> set_default_validate_args(True)
+        >>> chain = LinearChain(scores, torch.zeros(2, 2))
+        Traceback (most recent call last):
+        strukt.errors.OutOfRangeError: unary holds nan at batch item 0, position (0, 0); expected numbers up to ...
+    """
+    global _default
+    _default = value
+
+
+def validates(validate_args: bool | None) -> bool:
+    """Return whether to check values: ``validate_args``; by default as set, and not in compiled graphs."""
+    if validate_args is None:
+        return _default and not torch.compiler.is_compiling()
+    return validate_args
