@@ -119,6 +119,9 @@ class Table:
         own = self.scores.detach().expand(len(scores), -1).gather(1, rows)
         return Face(weights @ self.assignments, weights, self.assignments[rows], own)
 
+    def permits(self, vertices):
+        return (vertices.unsqueeze(-2) == self.assignments).all(-1).any(-1)
+
     def local_scores(self, vertices):
         same = (vertices.unsqueeze(-2) == self.assignments).all(-1).double()
         return (same * self.scores).sum(-1)

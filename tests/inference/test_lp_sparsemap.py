@@ -530,5 +530,5 @@ def test_arguments_that_do_not_fit(change, text):
 
 def test_a_start_of_another_shape():
     state = solve(matching(4), normal(0, 2, 16), no_pairs(2), []).state
-    with pytest.raises(ValueError, match="start has marginals"):
+    with pytest.raises(ValueError, match="start has a batch of 2 items; expected 3"):
         solve(matching(4), normal(0, 3, 16), no_pairs(3), [], start=state)

@@ -117,6 +117,10 @@ class KnapsackOracle(Oracle):
     def local_scores(self, vertices: Tensor) -> Tensor:
         return vertices.new_zeros(vertices.shape[:2])
 
+    def permits(self, vertices: Tensor) -> Tensor:
+        costs = torch.from_numpy(self._costs).to(vertices)
+        return vertices @ costs <= self._budget + self._slack
+
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         costs = whole(self._costs)
         most = min(math.floor(self._budget + self._slack), sum(costs))

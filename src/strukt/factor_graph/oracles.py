@@ -31,6 +31,10 @@ class Oracle(abc.ABC):
     def local_scores(self, vertices: Tensor) -> Tensor:
         """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
+    def permits(self, vertices: Tensor) -> Tensor:
+        """Return a mask ``(k, batch)`` of the assignments ``(k, batch, size)`` that the factor permits."""
+        return self.local_scores(vertices) > NEG_INF
+
     def on_cpu(self, device: torch.device) -> Oracle:
         """Return the oracle for a solver on the CPU; differentiable.
 
@@ -115,6 +119,9 @@ class OnDevice(Oracle):
     def local_scores(self, vertices: Tensor) -> Tensor:
         return self._oracle.local_scores(vertices.to(self._device)).to(vertices.device)
 
+    def permits(self, vertices: Tensor) -> Tensor:
+        return self._oracle.permits(vertices.to(self._device)).to(vertices.device)
+
     def __repr__(self) -> str:
         return repr(self._oracle)
 
@@ -134,6 +141,9 @@ class MapOracle(Oracle):
 
     def local_scores(self, vertices: Tensor) -> Tensor:
         return self._factor.local_scores(vertices)
+
+    def permits(self, vertices: Tensor) -> Tensor:
+        return self._factor.log_potential(vertices) > NEG_INF
 
     def __repr__(self) -> str:
         return type(self._factor).__name__

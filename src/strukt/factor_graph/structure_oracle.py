@@ -86,6 +86,9 @@ class StructureOracle(Oracle):
         scores: Tensor = self._template._score(events).to(assignments.dtype)
         return torch.where(permitted, scores, NEG_INF)
 
+    def permits(self, vertices: Tensor) -> Tensor:
+        return self.log_potential(vertices) > NEG_INF
+
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         zero, one = weights.unbind(-1)
         required, forbidden = zero == NEG_INF, one == NEG_INF

@@ -27,7 +27,7 @@ from strukt.inference.lp_sparsemap.faces import all_faces, differentiable
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
 from strukt.inference.lp_sparsemap.penalties import clipped, is_unaffected_by_clipping, limits_of
-from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of
+from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of, permitted_face, require_start
 from strukt.inference.settings import require_iterations
 from strukt.kernels.arrays import Floats
 from strukt.kernels.jit import over_batch, thread_count
@@ -91,7 +91,7 @@ def solve(
         curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
         max_iterations: Maximum number of iterations.
         tol: The error allowed in the marginals.
-        start: The state of an earlier solution of the same shape, as a warm start.
+        start: The state of an earlier solution of the same layout and batch, as a warm start.
 
     Returns:
         The solution; ``status`` is True for items that have converged. Infeasible graphs never converge.
@@ -109,6 +109,8 @@ def solve(
         tensor([[0.2667, 0.7333, 0.2667]])
     """
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
+    if start is not None:
+        require_start(start, layout, len(scores))
     job = _Job(graph_of(layout, curvature), tuple(oracles), max_iterations, tol, start)
     job.wants_faces = curvature > 0.0 and torch.is_grad_enabled()
     result = undifferentiated(job, scores, pair_scores)
@@ -118,7 +120,7 @@ def solve(
         marginals = differentiable(
             graph, state.free, job.along, scores, pair_scores, oracles, faces, marginals
         )
-    position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
+    position = Position(layout, state.marginals, state.multipliers, state.step, tuple(faces))
     return Solution(marginals.to(scores.dtype), status, gap, bound, iterations, primal, dual, position)
 
 
@@ -161,7 +163,8 @@ class _Job:
         self, graph: Graph, oracles: tuple[OracleFactor, ...], most: int, tol: float, start: Position | None
     ) -> None:
         self.graph, self._oracles, self._most, self._tol, self._start = graph, oracles, most, tol, start
-        self.faces: list[Face | None] = [None] * len(oracles) if start is None else list(start.faces)
+        earlier: Sequence[Face | None] = [None] * len(oracles) if start is None else start.faces
+        self.faces = [permitted_face(oracle, face) for oracle, face in zip(oracles, earlier, strict=True)]
         self.wants_faces = False
         self.state: State
         self.along: Faces | None = None

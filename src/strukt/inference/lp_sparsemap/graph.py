@@ -7,7 +7,7 @@ any other factor is an `OracleFactor`, which solves SparseMAP itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -63,6 +63,12 @@ class Layout:
     def factors(self) -> int:
         """The number F of factors."""
         return len(self.kinds)
+
+    def equals(self, other: Layout) -> bool:
+        """Return True if the other layout has the same variables and factors."""
+        return self is other or all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
 
     def __post_init__(self) -> None:
         """Check that the arrays agree with each other."""
@@ -148,6 +154,9 @@ class OracleFactor(Protocol):
 
     def local_scores(self, vertices: Tensor) -> Tensor:
         """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
+
+    def permits(self, vertices: Tensor) -> Tensor:
+        """Return a mask ``(k, batch)`` of the assignments ``(k, batch, size)`` that the factor permits."""
 
     def best(self, scores: Tensor) -> Tensor:
         """Return the best assignment ``(batch, size)`` for main scores ``(batch, size)`` plus the local scores."""

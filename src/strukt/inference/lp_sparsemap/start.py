@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout
+from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFactor
 from strukt.kernels.arrays import Floats
 from strukt.kernels.lp_sparsemap.state import Graph, State, empty_state
 
@@ -25,12 +25,28 @@ PROXIMAL = 0.04
 
 @dataclass(frozen=True)
 class Position:
-    """The state of a solution, for a warm start: marginals, multipliers, steps, faces of the oracles."""
+    """The state of a solution, for a warm start: graph, marginals, multipliers, steps, faces of the oracles."""
 
+    layout: Layout
     marginals: Floats
     multipliers: Floats
     step: Floats
     faces: tuple[Face | None, ...]
+
+
+def require_start(start: Position, layout: Layout, batch: int) -> None:
+    """Raise ValueError unless an earlier solution is one of the same graph and batch."""
+    if not start.layout.equals(layout):
+        raise ValueError("start is a result for another graph; expected one for the same variables and factors")
+    if len(start.marginals) != batch:
+        raise ValueError(f"start has a batch of {len(start.marginals)} items; expected {batch}")
+
+
+def permitted_face(oracle: OracleFactor, face: Face | None) -> Face | None:
+    """Return an earlier face of a factor, or None if the factor no longer permits all of its assignments."""
+    if face is None or not bool(oracle.permits(face.vertices.transpose(0, 1)).all()):
+        return None
+    return face
 
 
 def graph_of(layout: Layout, curvature: float) -> Graph:
@@ -103,11 +119,6 @@ def _set_first_step_size(graph: Graph, state: State) -> None:
 
 def _resume(graph: Graph, state: State, possible: Mask, start: Position) -> None:
     """Resume from an earlier solution, with marginal 0 for variables that are now forbidden."""
-    if start.marginals.shape != state.marginals.shape or start.multipliers.shape != state.multipliers.shape:
-        raise ValueError(
-            f"start has marginals of shape {start.marginals.shape}; expected "
-            f"{state.marginals.shape}"
-        )
     state.marginals[:] = np.where(possible, start.marginals, 0.0)
     state.multipliers[:] = start.multipliers
     state.step[:] = start.step
