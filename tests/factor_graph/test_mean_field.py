@@ -135,6 +135,25 @@ def test_groups_that_overlap_are_refused():
         graph.mean_field(torch.zeros(3))
 
 
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: factors.Pairwise(x[0], x[2], torch.tensor(10.0)), "Pairwise over 2"),
+        (lambda x: factors.Pairwise(x[[3, 0]], ~x[[0, 2]], torch.zeros(2)), "Pairwise over 4"),
+        (lambda x: factors.Dense(x[[3, 0, 1]], torch.zeros(2, 2, 2)), "Dense over 3"),
+    ],
+)
+def test_terms_of_several_variables_of_a_group_are_refused(make, name):
+    """A lower bound of 3.2 on a log-partition of log 3 = 1.1, as if the alternatives were independent."""
+    graph = FactorGraph()
+    x = graph.variables(4)
+    graph.add(make(x))
+    assert graph.mean_field(torch.zeros(4)).status
+    graph.add(factors.Xor(x[:3]))
+    with pytest.raises(ValueError, match=f"{name} variables has a term with two variables of one group"):
+        graph.mean_field(torch.zeros(4))
+
+
 def test_groups_of_a_schedule_are_set_at_once_and_in_order():
     graph = FactorGraph()
     x, y = graph.variables(2), graph.variables(2)

@@ -18,7 +18,8 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
     """Return one block for each group of a factor, and one for each variable outside all groups.
 
     Raises:
-        ValueError: If two groups overlap without being equal, or a group has a negated variable.
+        ValueError: If two groups overlap without being equal, a group has a negated variable, or a term of a
+            factor has several variables of one group, which are not independent.
     """
     owner = np.full(variables, -1)
     blocks: list[Block] = []
@@ -41,7 +42,30 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
                 )
             owner[group] = len(blocks)
             blocks.append((group, True))
+    for factor in factors:
+        _require_independent_terms(factor, owner)
     return blocks + [(np.array([variable]), False) for variable in np.flatnonzero(owner < 0)]
+
+
+def _require_independent_terms(factor: AnyFactor, owner: Places) -> None:
+    """Raise ValueError if a term of a factor has several variables of one group, other than its own groups.
+
+    Args:
+        factor: The factor.
+        owner: The number of the group of each variable of the graph; -1 for those outside all groups.
+    """
+    assert isinstance(factor, Soft)
+    own = np.full(factor.variables.size, -1)
+    for number, places in enumerate(factor.groups()):
+        own[places] = number
+    for places in factor.cliques():
+        rest = owner[factor.variables.index[places[own[places] < 0]]]
+        grouped = rest[rest >= 0]
+        if len(np.unique(grouped)) < len(grouped):
+            raise ValueError(
+                f"{factor} has a term with two variables of one group, of which exactly one is 1; mean_field does "
+                "not support this; leave out the term, or use belief_propagation or lp_sparsemap"
+            )
 
 
 def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
