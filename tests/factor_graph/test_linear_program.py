@@ -1,6 +1,7 @@
 """LP-SparseMAP and LP-MAP of graphs, from the DSL down to the solver."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -212,6 +213,10 @@ def test_a_search_that_is_cut_short_says_so():
         found = graph.lp_map(scores, exact=True, max_nodes=2)
     assert not found.status
     assert found.gap > 0
+    with pytest.warns(UserWarning, match="stopped after"):  # not searched to its end
+        assert not graph.lp_map(scores, exact=True, max_nodes=1.5).status
+    with pytest.raises(ValueError, match="max_nodes is nan; expected at least 1"):
+        graph.lp_map(scores, exact=True, max_nodes=math.nan)
 
 
 def test_a_graph_that_permits_nothing_has_no_best_assignment():
@@ -246,28 +251,6 @@ def test_the_derivative_where_scores_tie_is_that_of_the_whole_face(kind, scores)
     jacobian = torch.autograd.functional.jacobian(lambda s: graph.lp_sparsemap(s).marginals, given)
     expected = torch.autograd.functional.jacobian(alone, given)
     assert torch.allclose(jacobian, expected, atol=1e-9)
-
-
-def test_a_start_knows_nothing_of_scores_that_have_changed():
-    table = torch.zeros(2, 2, 2, dtype=torch.float64)
-    graph = FactorGraph()
-    graph.add(factors.Dense(graph.variables(3), table))
-    scores = torch.tensor([0.3, 0.2, 0.4], dtype=torch.float64)
-    start = graph.lp_sparsemap(scores)
-    table += 0.5 * draw(2, 2, 2, seed=3)
-    warm = graph.lp_sparsemap(scores, start=start)
-    assert torch.allclose(warm.marginals, graph.lp_sparsemap(scores).marginals, atol=1e-9)
-    assert warm.gap < 1e-9
-
-
-@pytest.mark.parametrize("start", [3, torch.zeros(3)])
-def test_a_start_must_be_a_result(start):
-    graph = FactorGraph()
-    graph.add(factors.Xor(graph.variables(3)))
-    with pytest.raises(ValueError, match=r"start is a .*; expected a result of lp_sparsemap or lp_map"):
-        graph.lp_sparsemap(torch.zeros(3), start=start)
-    with pytest.raises(ValueError, match="start is an exact result"):
-        graph.lp_map(torch.zeros(3), start=graph.lp_map(torch.zeros(3), exact=True))
 
 
 def test_a_search_too_short_to_find_anything_does_not_say_infeasible():

@@ -1,5 +1,6 @@
 """Mean field on a graph: a free energy that falls with each sweep and stays above minus the log-partition."""
 
+import numpy as np
 import pytest
 import torch
 from tests.factor_graph.graphs import draw
@@ -197,6 +198,37 @@ def test_every_variable_has_its_weight():
             graph.mean_field(scores, **{name: tuple(0.5 * part for part in uneven)})
     with pytest.raises(ValueError, match="tol is -1; expected at least 0"):
         graph.mean_field(scores, tol=-1)
+
+
+@pytest.mark.parametrize("gradients", ["unrolled", "implicit"])
+def test_one_weight_for_all_variables_has_a_gradient(gradients):
+    """It had none, as it was read as a plain number."""
+    graph = FactorGraph()
+    x = graph.variables(3)
+    graph.add(factors.Pairwise(x[:2], x[1:], draw(2, seed=1)))
+
+    def total(weight):
+        return (graph.mean_field(draw(3), tol=1e-12, weights=weight, gradients=gradients).marginals).sum()
+
+    weight = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(total(weight), weight)
+    difference = (total(0.7 + 1e-5) - total(0.7 - 1e-5)) / 2e-5
+    assert difference.abs() > 1e-3
+    torch.testing.assert_close(slope, difference, rtol=1e-5, atol=1e-8)
+    torch.testing.assert_close(total(np.float32(0.5)), total(0.5))
+
+
+@pytest.mark.parametrize("name", ["weights", "damping", "step_size"])
+def test_numbers_are_as_precise_as_tensors(name):
+    """They were rounded to single precision."""
+    graph = FactorGraph()
+    x = graph.variables(3)
+    graph.add(factors.Pairwise(x[:2], x[1:], draw(2, seed=1)))
+    number, tensor = (
+        graph.mean_field(draw(3), iterations=3, tol=None, **{name: setting}).marginals
+        for setting in (0.7, torch.tensor(0.7, dtype=torch.float64))
+    )
+    assert torch.equal(number, tensor)
 
 
 def test_a_group_that_permits_nothing_has_no_bound():

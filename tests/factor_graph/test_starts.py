@@ -1,7 +1,8 @@
-"""Warm starts whose graph, batch or permitted assignments are not those of the earlier result."""
+"""Warm starts whose graph, batch, scores or permitted assignments are not those of the earlier result."""
 
 import pytest
 import torch
+from tests.factor_graph.graphs import draw
 
 from strukt import FactorGraph, KSubset
 from strukt.factor_graph import factors
@@ -52,3 +53,25 @@ def test_a_start_of_another_graph_or_batch_is_refused():
         graph.lp_sparsemap(scores, start=start)
     with pytest.raises(ValueError, match="start has a batch of 1 items; expected 3"):
         other.lp_sparsemap(scores.expand(3, 4), start=other.lp_sparsemap(scores))
+
+
+def test_a_start_knows_nothing_of_scores_that_have_changed():
+    table = torch.zeros(2, 2, 2, dtype=torch.float64)
+    graph = FactorGraph()
+    graph.add(factors.Dense(graph.variables(3), table))
+    scores = torch.tensor([0.3, 0.2, 0.4], dtype=torch.float64)
+    start = graph.lp_sparsemap(scores)
+    table += 0.5 * draw(2, 2, 2, seed=3)
+    warm = graph.lp_sparsemap(scores, start=start)
+    assert torch.allclose(warm.marginals, graph.lp_sparsemap(scores).marginals, atol=1e-9)
+    assert warm.gap < 1e-9
+
+
+@pytest.mark.parametrize("start", [3, torch.zeros(3)])
+def test_a_start_must_be_a_result(start):
+    graph = FactorGraph()
+    graph.add(factors.Xor(graph.variables(3)))
+    with pytest.raises(ValueError, match=r"start is a .*; expected a result of lp_sparsemap or lp_map"):
+        graph.lp_sparsemap(torch.zeros(3), start=start)
+    with pytest.raises(ValueError, match="start is an exact result"):
+        graph.lp_map(torch.zeros(3), start=graph.lp_map(torch.zeros(3), exact=True))

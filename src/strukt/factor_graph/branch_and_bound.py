@@ -78,7 +78,7 @@ def best_assignment(problem: Problem, max_nodes: int, tol: float) -> Best:
     queue = [(-np.inf, next(order), root)]
     while queue:
         bound = min(bound, -queue[0][0])
-        if bound <= best + _slack(best) or nodes == max_nodes:
+        if bound <= best + _slack(best) or nodes >= max_nodes:
             break
         negative_bound, _, fixed = heapq.heappop(queue)
         if (fixed != OPEN).all():

@@ -202,7 +202,7 @@ class FactorGraph(FactorGraphPeerNames):
         Warns:
             UserWarning: If items have not converged and ``max_iterations`` is None, or ``max_nodes`` is reached.
         """
-        if max_nodes < 1:
+        if not max_nodes >= 1:
             raise ValueError(f"max_nodes is {max_nodes}; expected at least 1")
         if exact:
             return solve_exactly(self._problem(scores), self.arrays, max_nodes, tol)
@@ -242,7 +242,8 @@ class FactorGraph(FactorGraphPeerNames):
             gradients: ``"unrolled"`` through all sweeps, or ``"implicit"`` at the fixed point.
 
         Raises:
-            ValueError: If scores or options do not fit, or a factor forbids assignments.
+            ValueError: If scores or options do not fit, a factor forbids assignments, or a pair or table scores
+                several alternatives of one group together.
         """
         step, damped, weight = (
             setting_of(self.arrays, name, setting)

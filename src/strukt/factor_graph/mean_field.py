@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -36,7 +37,8 @@ def mean_field(
         ordering: The order of updates; see `Ordering`.
 
     Raises:
-        ValueError: If a factor forbids assignments, or the ordering or a setting does not fit.
+        ValueError: If a factor forbids assignments or scores several alternatives of a group together, or the
+            ordering or a setting does not fit.
     """
     model = _Model(problem)
     blocks = blocks_of(problem.layout.variables, problem.factors)
@@ -97,12 +99,14 @@ class _Model:
 
 
 def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
-    """Return a setting as one number, or as a tensor ``(V,)`` with a number for each variable.
+    """Return a setting as one number, also as a tensor ``()``, or as ``(V,)`` with a number for each variable.
 
     Raises:
         ValueError: If the shapes of tensors are not those of the arrays.
     """
-    if isinstance(setting, (int, float)) or (isinstance(setting, Tensor) and setting.dim() == 0):
+    if isinstance(setting, Tensor) and setting.dim() == 0:
+        return setting  # not a float, which would have no gradient
+    if isinstance(setting, Real):
         return float(setting)
     parts = [setting] if isinstance(setting, Tensor) else list(setting)
     shapes = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts]
@@ -118,7 +122,7 @@ def _require_even(blocks: Sequence[Block], settings: Settings) -> None:
     """Raise ValueError if the variables of a group differ in a setting."""
     for name in ("weight", "step_size", "damping"):
         setting = getattr(settings, name)
-        if not isinstance(setting, Tensor):
+        if not isinstance(setting, Tensor) or not setting.dim():
             continue
         for members, _ in blocks:
             values = setting[torch.from_numpy(members).to(setting.device)]

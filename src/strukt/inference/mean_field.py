@@ -99,7 +99,7 @@ class Settings:
         require_iterations(self.iterations)
         require_step(self.step_size)
         require_damping(self.damping)
-        if not bool((torch.as_tensor(self.weight) > 0).all()):
+        if not bool((torch.as_tensor(self.weight, dtype=torch.float64) > 0).all()):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
         if self.tol is not None:
             require_tolerance(self.tol)
@@ -181,7 +181,9 @@ class _Solver:
         self._model, self._schedule, self._settings = model, schedule, settings
         self._regularizer = REGULARIZERS[settings.regularizer]
         self._weight, self._step_size, self._damping = (
-            torch.as_tensor(setting).to(model.scores).expand(model.scores.shape[1])
+            torch.as_tensor(setting, dtype=model.scores.dtype, device=model.scores.device).expand(
+                model.scores.shape[1]
+            )
             for setting in (settings.weight, settings.step_size, settings.damping)
         )
         self._damps, self._steps = bool(self._damping.any()), bool((self._step_size < 1).any())

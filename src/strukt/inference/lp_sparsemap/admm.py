@@ -111,7 +111,7 @@ def solve(
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
     if start is not None:
         require_start(start, layout, len(scores))
-    job = _Job(graph_of(layout, curvature), tuple(oracles), max_iterations, tol, start)
+    job = _Job(graph_of(layout, curvature), tuple(oracles), max_iterations, float(tol), start)
     job.wants_faces = curvature > 0.0 and torch.is_grad_enabled()
     result = undifferentiated(job, scores, pair_scores)
     marginals, status, gap, bound, iterations, primal, dual = result
