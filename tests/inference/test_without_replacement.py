@@ -22,6 +22,15 @@ def test_distinct_samples_are_distinct_on_a_peaked_distribution():
     assert (chain.score(events) > -torch.inf).all()
 
 
+def test_far_more_samples_than_structures():
+    """A round for each of a million samples, though the eight structures are drawn in the first eight."""
+    chain = LinearChain(normal(3, 2), normal(2, 2))
+    events = chain.sample_without_replacement(1_000_000)
+    assert events.shape == (1_000_000, 3)
+    assert len(torch.unique(events[:8], dim=0)) == 8
+    assert (events[8:] == -1).all()
+
+
 def test_nothing_to_sample():
     unary = normal(2, 3, 2)
     unary[1, 2] = -torch.inf

@@ -79,7 +79,8 @@ def sample_without_replacement(
             ``(batch, *parts)`` each: the same parts, if no structure contains all parts of another.
         device: The device of the masks.
 
-    Complexity: One log-partition for each distinguishing part of each of the k structures.
+    Complexity: One log-partition for each distinguishing part of each of the k structures, or of as many as the
+    item with the most has.
     """
     nothing = torch.zeros(parts_shape, dtype=torch.bool, device=device)
     everything = _Cells(nothing, nothing, nothing, nothing.long() - 1)
@@ -94,7 +95,11 @@ def sample_without_replacement(
         number = numbered.flatten(1).cumsum(1).reshape(numbered.shape) - 1
         cells = _Cells(required, forbidden, used, torch.where(numbered, number, -1))
         open_cells.append((cells, cells.weigh(log_weight)))
-    return torch.stack(events, 1)
+        if not bool(left.any()):  # nor in any later round
+            break
+    drawn = torch.stack(events, 1)
+    missing = drawn.new_full((len(drawn), k - len(events), *drawn.shape[2:]), -1)
+    return torch.cat([drawn, missing], 1)
 
 
 def _take(open_cells: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
