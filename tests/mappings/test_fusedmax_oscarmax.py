@@ -126,3 +126,20 @@ def test_a_shift_of_all_scores_changes_nothing_in_float32(mapping, penalty, shif
     expected = mapping(x.double(), weight)
     assert torch.allclose(mapping(x, weight).double(), expected, rtol=0, atol=3e-7)
     assert torch.allclose(mapping(x.double() - shift, weight), expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("mapping", [fusedmax, oscarmax])
+def test_without_a_penalty_equal_scores_are_not_fused(mapping):
+    """Their derivative was that of a group, 0 between two scores, though the mapping is that of sparsemax."""
+    scores = torch.tensor([[0.0, 0.0, -torch.inf], [0.4, 0.4, 0.1]], dtype=torch.float64)
+    direction = normal(2, 3)
+
+    def slope(mapped):
+        leaf = scores.clone().requires_grad_()
+        return torch.autograd.grad((mapped(leaf) * direction).sum(), leaf)[0]
+
+    weights = torch.tensor([[0.0], [0.3]], dtype=torch.float64)
+    torch.testing.assert_close(slope(lambda x: mapping(x, 0.0)), slope(sparsemax))
+    both = slope(lambda x: mapping(x, weights))
+    torch.testing.assert_close(both[0], slope(sparsemax)[0])
+    torch.testing.assert_close(both[1], slope(lambda x: mapping(x, 0.3))[1])

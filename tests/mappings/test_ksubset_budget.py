@@ -122,3 +122,17 @@ def test_masks_axes_and_types(mapping):
 def test_ties_share():
     assert torch.allclose(ksubset(torch.zeros(4), 3), torch.full((4,), 0.75))
     assert torch.allclose(ksubset(torch.tensor([1e6, 0.0, 0.0, -1e6]), 2), torch.tensor([1.0, 0.5, 0.5, 0.0]))
+
+
+@pytest.mark.parametrize(("scores", "k"), [([0.0, 0.0], 0.0), ([3.0, 0.0, -2.0], 1.0), ([1.5, 2.0, 0.0], 2.0)])
+def test_nothing_moves_with_a_score_of_zero_if_the_budget_is_used_up(scores, k):
+    """The derivative was 1, though the result is the same a little to either side."""
+    x = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    place = scores.index(0.0)
+    step = 1e-6 * torch.eye(len(scores), dtype=torch.float64)[place]
+    assert torch.equal(budget(x + step, k), budget(x, k))
+    assert torch.equal(budget(x - step, k), budget(x, k))
+    (slope,) = grad(budget(x, k)[place], x)
+    assert not slope.any()
+    leaf = torch.zeros_like(x).requires_grad_()
+    assert grad(budget(leaf, 1.0 + k)[place], leaf)[0][place] == 1.0  # zeros within the budget still learn

@@ -57,5 +57,8 @@ def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = No
 def budget_of_rows(scores: Tensor, k: Tensor) -> Tensor:
     """Return `budget` of rows ``(rows, d)``, with a number of items for each, ``(rows,)``, that is not checked."""
     free = scores.clamp(0.0, 1.0)
-    fits = free.sum(-1, keepdim=True) <= k.unsqueeze(-1)
-    return torch.where(fits, free, capped_simplex.subset(scores, k))
+    total = free.sum(-1, keepdim=True)
+    # If the budget is used up, entries of 0 or 1 do not move with their scores, not even with those of 0 or 1.
+    still = (total == k.unsqueeze(-1)) & ((scores <= 0.0) | (scores >= 1.0))
+    free = torch.where(still, (scores >= 1.0).to(free.dtype), free)
+    return torch.where(total <= k.unsqueeze(-1), free, capped_simplex.subset(scores, k))

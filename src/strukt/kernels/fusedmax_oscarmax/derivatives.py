@@ -74,8 +74,18 @@ class _EagerRunMeans(_RunMeans):
 _RunMeans.Eager = _EagerRunMeans
 
 
+def _if_weighted(means: Tensor, direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
+    """Return the means, or the direction itself in rows of weight 0, where equal entries are not fused."""
+    alone = torch.where(fused > -torch.inf, direction, 0.0)
+    return torch.where(weight.unsqueeze(-1) > 0.0, means, alone)
+
+
 def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
     """Return the Jacobian times a direction ``(rows, d)``."""
+    return _if_weighted(_means_of_runs(direction, fused), direction, fused, weight)
+
+
+def _means_of_runs(direction: Tensor, fused: Tensor) -> Tensor:
     # A compiled backward pass is never differentiated again, so the bare operator suffices.
     compute = _RUN_MEANS if torch.compiler.is_compiling() else _EagerRunMeans.apply
     return compute(direction, fused)  # type: ignore[no-any-return]
@@ -89,7 +99,7 @@ def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
     upwards = torch.where(apart, torch.sign(fused[..., 1:] - fused[..., :-1]).nan_to_num(), 0.0)
     side = torch.zeros_like(fused[..., :1])
     drawn = torch.cat([upwards, side], -1) - torch.cat([side, upwards], -1)
-    return variation_pull(drawn, fused, weight)
+    return _means_of_runs(drawn, fused)
 
 
 def _in_order(fused: Tensor) -> tuple[Tensor, Tensor]:
@@ -100,6 +110,10 @@ def _in_order(fused: Tensor) -> tuple[Tensor, Tensor]:
 
 def oscar_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
     """Return the Jacobian times a direction ``(rows, d)``."""
+    return _if_weighted(_means_of_groups(direction, fused), direction, fused, weight)
+
+
+def _means_of_groups(direction: Tensor, fused: Tensor) -> Tensor:
     order, groups = _in_order(fused)
     means = _group_means(direction.gather(-1, order), groups)
     return torch.where(fused > -torch.inf, torch.zeros_like(means).scatter(-1, order, means), 0.0)
@@ -113,4 +127,4 @@ def oscar_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
     order, _ = _in_order(fused)
     ranks = torch.arange(fused.shape[-1], device=fused.device, dtype=fused.dtype).expand_as(fused)
     above = ranks + 1 - (fused > -torch.inf).sum(-1, keepdim=True)
-    return oscar_pull(torch.zeros_like(fused).scatter(-1, order, above), fused, weight)
+    return _means_of_groups(torch.zeros_like(fused).scatter(-1, order, above), fused)
