@@ -99,7 +99,7 @@ class Table:
 
     @property
     def max_marginals(self) -> Tensor:
-        """The best score among the structures that use each part."""
+        """For each part, the best score of a structure that uses it; -inf if none does."""
         scores = self.scores.reshape(-1, *[1] * (self.parts.dim() - 1))
         choices = torch.where(self.parts > 0, scores, -math.inf)
         return choices.amax(0)

@@ -193,7 +193,7 @@ class ExactInference(ScoredStructures):
 
     @property
     def max_marginals(self) -> Tensor:
-        """The best score among the structures that use each part, in the shape of the main scores.
+        """For each part, the best score of a structure that uses it, in the shape of the main scores.
 
         The gradient of each entry is the 0/1 vector of the parts of such a structure.
         """

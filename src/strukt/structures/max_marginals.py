@@ -63,7 +63,7 @@ def without_kernel(structure: Any) -> Tensor:
 
 
 def by_requiring(structure: Any) -> Tensor:
-    """Return the best score of a structure that uses each main part, by requiring it; differentiable.
+    """Return, for each main part, the best score of a structure that uses it, by requiring it; differentiable.
 
     Computes one mode for each part; a call computes those of `AT_ONCE` parts.
     """

@@ -18,9 +18,10 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, result: Array) -> None:
-    """Raise ``result`` to the best score of a structure with each value of each weight, in the shape of scores.
+    """Raise ``result`` to the best score, for each value of each weight, of a structure with this value.
 
-    ``parts (weights,)`` plus ``shift`` are the best scores of a structure with each weight.
+    ``result`` has the shape of the scores. For each weight, ``parts (weights,)`` plus ``shift`` is the best score
+    of a structure with it.
     """
     kept_apart()
     for i in range(places.shape[0]):

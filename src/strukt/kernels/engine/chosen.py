@@ -102,7 +102,7 @@ def sample(
 
 @kernel
 def max_marginals(table: Table, items: Array, scores: Array, result: Array) -> None:
-    """Write the score of the best structure that uses each entry of ``scores``: ``result``, in the same shape.
+    """Write, for each entry of ``scores``, the best score of a structure that uses it, in the same shape.
 
     ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
     """

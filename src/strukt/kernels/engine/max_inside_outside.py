@@ -70,10 +70,10 @@ def best(rows: Array, leaves: Array, weight_scores: Array, value: Array) -> None
 def bound(
     rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Array, parts: Array
 ) -> None:
-    """Write the best score of a structure that uses each weight, ``parts (weights,)``; -inf if none does.
+    """Write, for each weight, the best score of a structure that uses it, ``parts (weights,)``; -inf if none does.
 
-    ``around (cells,)`` gets the best score of a structure that uses each cell, and ``workspace (terms,)`` is
-    overwritten.
+    ``around (cells,)`` gets, for each cell, the best score of a structure that uses it, and ``workspace (terms,)``
+    is overwritten.
     """
     kept_apart()
     around[:] = -np.inf

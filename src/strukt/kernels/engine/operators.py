@@ -72,7 +72,7 @@ class TableOperators(ArgumentsMixin, ABC):
         return self._parted(self._surprise(scores, other, lengths, options, factors)[1], scores, options)
 
     def max_marginals(self, *arguments: Any) -> Tensor | Scores:
-        """Return the best score of a structure that uses each part, in the shape of the scores."""
+        """Return, for each part, the best score of a structure that uses it, in the shape of the scores."""
         scores, lengths, options = self._split(arguments)
         result = self._bounds(scores, self._joined(scores, options), lengths, options)
         return self._best_parted(result, scores, options)
@@ -92,7 +92,7 @@ class TableOperators(ArgumentsMixin, ABC):
     def _bounds(
         self, scores: Sequence[Tensor], rows: Array, lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Return the best score of a structure with each score, in the layout of `_joined`."""
+        """Return, for each score, the best score of a structure that includes it, in the layout of `_joined`."""
         result = np.full(rows.shape, -np.inf)
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, result)
         return result

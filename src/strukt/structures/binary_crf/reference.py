@@ -73,7 +73,7 @@ REFERENCE = Enumeration()
 
 
 def max_marginals(*arguments: Tensor) -> Tensor:
-    """Return the best score of a state in which each variable is 1: ``(batch, n)``; time O(n 2^n)."""
+    """Return, for each variable, the best score of a state in which it is 1: ``(batch, n)``; time O(n 2^n)."""
     unary, every = arguments[0], table(*arguments)
     batch, n = unary.shape
     best = []

@@ -36,7 +36,10 @@ def recursion(
 
 
 def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return the best score of a labelling with each label at each frame: ``(batch, n, c)``; time O(n (m + c))."""
+    """Return, for each frame and label, the best score of a labelling with it, ``(batch, n, c)``.
+
+    Time O(n (m + c)).
+    """
     emissions = _emissions(logits, states)
     forward = _forward(Max(), emissions, lengths, states)
     nowhere, result = torch.full_like(logits[:, :1].squeeze(1), NEG_INF), []

@@ -29,7 +29,10 @@ def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Te
 
 
 def max_marginals(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a sequence with each tag at each position: ``(batch, n, c)``; time O(n c^2)."""
+    """Return, for each position and tag, the best score of a sequence with it, ``(batch, n, c)``.
+
+    Time O(n c^2).
+    """
     n = unary.shape[1]
     if n == 0:
         return unary

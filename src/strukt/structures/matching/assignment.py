@@ -44,7 +44,7 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a matching that uses each pair: ``(batch, n, m)``; time O(n^2 m).
+    """Return, for each pair, the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m).
 
     The gradient is the pairs of these matchings, in the same time. It cannot be differentiated again.
     """

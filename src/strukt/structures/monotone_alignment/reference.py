@@ -49,7 +49,10 @@ def recursion(
 
 
 def max_marginals(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return the best score of a path with each move into each cell: ``(batch, n, m, 3)``; time O(n (n + m))."""
+    """Return, for each move into each cell, the best score of a path with it, ``(batch, n, m, 3)``.
+
+    Time O(n (n + m)).
+    """
     n, m = moves.shape[1:3]
     if not n or not m:
         return moves

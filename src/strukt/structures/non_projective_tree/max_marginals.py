@@ -43,7 +43,7 @@ ROOTS = 2
 
 
 def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Tensor) -> Tensor:
-    """Return the best score of a tree that uses each arc, -inf if none does, in the shape of ``weights``.
+    """Return, for each arc, the best score of a tree that uses it, -inf if none does, in the shape of ``weights``.
 
     Time O(n^3) per item, O(n log n) steps one after another.
 

@@ -34,7 +34,7 @@ class MatrixTree(Elimination):
 
     @torch.no_grad()
     def max_marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """Return the best score of a tree that uses each arc, -inf if none does; time O(n^3)."""
+        """Return, for each arc, the best score of a tree that uses it, -inf if none does; time O(n^3)."""
         if not arcs.numel():
             return torch.zeros_like(arcs)
         _, best = arborescence.best(arcs.double(), lengths, single_root)

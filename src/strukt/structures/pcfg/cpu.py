@@ -120,7 +120,10 @@ def kbest(
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a tree with each labelled span, in the shape of ``spans``; time as two `best`."""
+    """Return, for each labelled span, the best score of a tree with it, shaped like ``spans``.
+
+    Takes twice the time of `best`.
+    """
     best = filled(tuple(spans.shape), NEG_INF, torch.float64)
     if best.numel():
         grammar_arrays = arrays_of(root, rules)

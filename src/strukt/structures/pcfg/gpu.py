@@ -135,7 +135,10 @@ def kbest(
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a tree with each labelled span, in the shape of ``spans``; time as `outside`."""
+    """Return, for each labelled span, the best score of a tree with it, shaped like ``spans``.
+
+    Takes the time of `outside`.
+    """
     ring = Maxima(spans)
     chart = _filled(ring, (spans, root, rules, emission), lengths)
     tops = ring.of(root.repeat_interleave(len(spans) // len(root), 0))

@@ -10,10 +10,10 @@ from strukt.structures.pcfg.reference import Chart, Grammar, fill, for_items, gr
 
 
 def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a tree with each labelled span, in the shape of ``spans``; -inf if there is none.
+    """Return, for each labelled span, the best score of a tree with it, shaped like ``spans``.
 
-    This runs the inside and the outside pass in the max-plus semiring. Arguments and time are those of
-    `reference.recursion`.
+    It is -inf if there is no such tree. This runs the inside and the outside pass in the max-plus
+    semiring. Arguments and time are those of `reference.recursion`.
     """
     n, s = spans.shape[1] - 1, rules.shape[1]
     grammar = grammar_of(rules, lengths)

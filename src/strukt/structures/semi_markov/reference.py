@@ -37,7 +37,7 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
 
 
 def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a segmentation that uses each segment, in the shape of ``segments``.
+    """Return, for each segment, the best score of a segmentation that uses it, in the shape of ``segments``.
 
     Runs the recursion forwards and then backwards; time O(n k c + n c^2).
     """

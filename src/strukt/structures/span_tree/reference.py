@@ -47,7 +47,7 @@ def total(semiring: Semiring, values: Tensor, ones: Tensor, lengths: Tensor) -> 
 
 
 def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
-    """Return the best score of a tree that uses each part, in the shape of ``spans``; time O(n^3 + n^2 c)."""
+    """Return, for each part, the best score of a tree that uses it, shaped like ``spans``; time O(n^3 + n^2 c)."""
     spans = clean(spans, lengths, int(labelled))
     values = spans.amax(-1) if labelled else spans
     inside, split = _inside(Max(), values)

@@ -27,7 +27,7 @@ def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tenso
 
 
 def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """Return the best score of a tree that uses each edge: ``(batch, n, n)``; time O(n^2) per item.
+    """Return, for each edge, the best score of a tree that uses it: ``(batch, n, n)``; time O(n^2) per item.
 
     It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; the gradient is
     that of this sum.

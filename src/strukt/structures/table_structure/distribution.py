@@ -148,7 +148,7 @@ class TableStructure(IndicatorStructure):
         return events[..., :count].masked_fill(~result.unsqueeze(-1), -1)
 
     def _through_each(self) -> Tensor:
-        """Return the best score of a structure that uses each weight, by one mode per weight; differentiable."""
+        """Return, for each weight, the best score of a structure that uses it; differentiable; one mode each."""
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
         bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
         result = []

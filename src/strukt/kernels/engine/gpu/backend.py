@@ -110,7 +110,7 @@ class Gpu(ArgumentsMixin, ABC):
         return self._surprise_gradient(scores, other, lengths, options, factors)
 
     def max_marginals(self, *arguments: Any) -> Tensor | Scores:
-        """Return the best score of a structure that uses each part, in the shape of the scores."""
+        """Return, for each part, the best score of a structure that uses it, in the shape of the scores."""
         scores, lengths, options = self._split(arguments)
         run = self._run(scores, lengths, options, self._best(scores, options))
         weights = run.max_marginals()

@@ -105,7 +105,7 @@ def outside(
     rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, weight_scores, values,
     around, max_marginals, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of a structure with the weight of each row, ``max_marginals (batch, weights)``.
+    """Write, for each row's weight, the best score of a structure with it, ``max_marginals (batch, weights)``.
 
     Best scores of cells are read from ``values``, and their outside scores written to ``around``, both ``(batch,
     cells)``; the other arguments are those of `inside` and `inside_outside.outside`.

@@ -146,7 +146,7 @@ class Run:
         return weight_scores, values, result
 
     def max_marginals(self) -> Tensor:
-        """Return the best score of a structure with each weight, ``(batch, weights)``."""
+        """Return, for each weight, the best score of a structure that uses it, ``(batch, weights)``."""
         table, tile = self.table, self._fitting(self.table.use_tile)
         weight_scores, values, _ = self.best()
         around, result = torch.empty_like(values), torch.empty_like(weight_scores)
