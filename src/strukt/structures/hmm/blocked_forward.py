@@ -123,7 +123,7 @@ def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Cor
 def forward(
     words: Lanes, blocks: Blocks, initial: Tensor, emission: Emissions, steps: Corners
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return the evidence ``(batch,)``, the distribution of the last state ``(batch, z)``, and stored tensors.
+    """Return log-probabilities ``(batch,)``, distributions of the last states ``(batch, z)``, and stored tensors.
 
     The stored tensors, for `gradients`, are the scale of each word and the distribution of its state given the
     words before it.

@@ -34,7 +34,7 @@ def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
 def forward(
     words: Lanes, initial: Tensor, emission: Emissions, matrix: Tensor, keep: bool
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Return the evidence ``(batch,)``, the distribution of the last state ``(batch, z)``, and stored tensors.
+    """Return log-probabilities ``(batch,)``, distributions of the last states ``(batch, z)``, and stored tensors.
 
     The stored tensors, for `gradients`, are the scale of each word, the distribution of its state given the words
     before it, and the weights of words in all states; there are none without ``keep``.

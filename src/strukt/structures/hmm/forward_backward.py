@@ -78,7 +78,7 @@ def following(
 
 
 class _Evidence(torch.autograd.Function):
-    """Autograd function of the evidence and the distribution of the last state.
+    """Autograd function of the log-probability and the distribution of the last state.
 
     It also returns a mask of the sentences that underflowed, and the tensors stored for the gradient.
     """

@@ -36,7 +36,11 @@ class Recursion(abc.ABC):
 
     @abc.abstractmethod
     def forward(self) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Return the evidence ``(batch,)``, the last state's distribution ``(batch, z)``, and tensors to store."""
+        """Return log-probabilities ``(batch,)``, last states' distributions ``(batch, z)``, and tensors to store.
+
+        Log-probabilities are float64, and -inf also for sentences with a scale that underflows. The tensors to
+        store are those that `gradients` takes.
+        """
 
     @abc.abstractmethod
     def gradients(
