@@ -77,13 +77,14 @@ class Mixture:
         return total.masked_fill(self._summed(infinite.to(total.dtype)) > 0, -torch.inf)
 
     def log_likelihood(self, log_probs: Tensor) -> Tensor:
-        """Return the log of the weighted mean probability; for samples its lower bound, the mean log-probability.
+        """Return the log of the weighted mean probability; for samples a lower bound, the mean log-probability.
 
         Args:
             log_probs: log p(y | h, x) of each pair ``(pairs, ...)``.
 
         Returns:
-            log p(y | x), ``(batch, ...)``; -inf, without a gradient, if `log_probs` is -inf for all structures.
+            log p(y | x), ``(batch, ...)``, or for samples the bound. -inf, without a gradient, if `log_probs` is
+            -inf for all structures of an item; for samples, if it is -inf for any of them.
 
         Raises:
             ValueError: If `log_probs` does not have one row for each pair.
