@@ -82,7 +82,11 @@ def no_words(sentence: Sentence) -> Problem:
 
 
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield everything that keeps a sentence from being a single-rooted dependency tree with labelled arcs."""
+    """Yield what keeps a sentence from being a single-rooted dependency tree with labelled arcs.
+
+    These are a lack of words, and words without a head or a relation. If every word has a head, also a missing
+    root, further roots, and the first cycle.
+    """
     if not sentence.words:
         yield no_words(sentence)
         return

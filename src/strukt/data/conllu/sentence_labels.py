@@ -59,7 +59,7 @@ class Sentence(classes.Sentence):
             yield from self.head_problems()
 
     def head_problems(self) -> Iterator[Problem]:
-        """Yield everything that keeps the heads from being a single-rooted tree; relations are ignored."""
+        """Yield what keeps the heads from being a single-rooted tree: the `tree_problems` other than relations."""
         return (problem for problem in tree_problems(self.plain) if problem.rule != "deprel")
 
     def column(self, name: str) -> list[str]:
