@@ -101,7 +101,7 @@ def surprise_gradient(
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) per item."""
+    """Return, for each arc, the best score of a tree with it, in the shape of ``arcs``; time O(n^3) per item."""
     best = filled(tuple(arcs.shape), -np.inf, torch.float64)
     cpu_calls.run(cpu_max_marginals.fill, arcs.double(), lengths, single_root, best.numpy())
     return best.to(arcs.dtype)

@@ -24,7 +24,7 @@ from strukt.structures.non_projective_tree.max_marginals import ROOTS
 def fill(
     arcs: Array, lengths: Array, single_root: bool, out: Array, start: int, step: int
 ) -> None:
-    """Write the best score of a tree with each arc to ``out``, which must be -inf before.
+    """Write, for each arc, the best score of a tree with it to ``out``, which must be -inf before.
 
     Arrays: ``arcs`` and ``out (batch, n, n + 1)``, and ``lengths (batch,)``.
     """

@@ -137,7 +137,7 @@ def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tens
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the best score of a tree with each arc, in the shape of ``arcs``; time O(n^3) per item."""
+    """Return, for each arc, the best score of a tree with it, in the shape of ``arcs``; time O(n^3) per item."""
     from strukt.structures.non_projective_tree import gpu_max_marginals  # needs Triton
 
     batch, n, _ = arcs.shape

@@ -122,7 +122,7 @@ def max_marginals(
     arcs, lengths, trees, blocks, block_count, memory, memory_size, reached, result, n, SINGLE: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of a tree with each arc, ``result (batch, n, n + 1)``, -inf if none has it.
+    """Write, for each arc, the best score of a tree with it, ``result (batch, n, n + 1)``; -inf if there is none.
 
     Args:
         arcs: ``(batch, n, n + 1)``.
@@ -170,7 +170,7 @@ def max_marginals(
 def write_best(
     arcs, reached, result, n, length, tree, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):
-    """Write the best score of a tree with each arc: that of the best tree minus the arc's loss.
+    """Write, for each arc, the best score of a tree with it: that of the best tree minus the arc's loss.
 
     Only the heads of the lowest order count; a SINGLE root is not among those of order 0.
     """
