@@ -50,7 +50,10 @@ class WordCollator:
         return batch
 
     def _padded(self, rows: Sequence[Any], pieces: int, fill: int) -> Tensor:
-        """Pad rows with a value for each piece to one tensor `(batch, pieces, ...)`."""
+        """Pad rows, which have a value for each piece, by `fill`; return one tensor `(batch, pieces, ...)`.
+
+        The padding is on the padding side of the tokenizer.
+        """
         tensors = [torch.as_tensor(row, dtype=torch.long) for row in rows]
         padded = torch.full((len(rows), pieces, *tensors[0].shape[1:]), fill)
         for target, row in zip(padded, tensors, strict=True):

@@ -161,7 +161,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
         return self.mask(required, shape), self.mask(forbidden, shape)
 
     def chosen(self, parts: Sequence[Part]) -> list[PartT]:
-        """Return those of some parts that are of the kind of these structures."""
+        """Return the parts whose kind is that of these structures."""
         return [cast("PartT", part) for part in parts if kind_of(part) == self.kind]
 
     def mask(self, parts: Sequence[PartT], shape: Sequence[int]) -> Tensor:

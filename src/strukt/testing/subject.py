@@ -103,7 +103,7 @@ class Case:
         return list(itertools.product(*map(range, self.batch_shape)))
 
     def at(self, tensors: Sequence[Tensor], index: tuple[int, ...]) -> list[Tensor]:
-        """Return views of one item in tensors shaped as the scores; tensors that all items share are unchanged."""
+        """Return views of one item in tensors shaped like the scores; tensors that items share are unchanged."""
         dimensions = self.subject.arguments.values()
         return [
             tensor[index if tensor.dim() > d else ()] for tensor, d in zip(tensors, dimensions, strict=True)

@@ -123,7 +123,7 @@ def value_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Distribute the uses ``parts (weights,)``, times a factor, over values; add to ``used``, shaped as scores.
+    """Distribute the uses ``parts (weights,)``, times a factor, over values; add to ``used``, shaped like scores.
 
     Loops take arrays, not tables: taking an array from a tuple costs reference counting each time.
     """

@@ -240,7 +240,7 @@ def add_from_run(values: Array, first: int, count: int, workspace: Array) -> Non
 def share_out(
     left: int, right: int, each: int, count: int, workspace: Array, cells: Array, weights: Array
 ) -> None:
-    """Add ``workspace`` of each term of a row to ``cells`` and ``weights`` at all factors of the term."""
+    """Add, for each term of a row, its entry of ``workspace`` to ``cells`` and ``weights`` at its factors."""
     add_run(workspace, cells, left, count)
     if right >= 0:
         add_run(workspace, cells, right, count)

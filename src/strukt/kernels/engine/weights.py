@@ -26,7 +26,7 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Distribute the uses ``parts (weights,)``, times a factor, over scores; add to ``used``, shaped as scores."""
+    """Distribute uses ``parts (weights,)``, times a factor, over scores; add to ``used``, shaped like scores."""
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             used[places[i]] += factor * parts[i]

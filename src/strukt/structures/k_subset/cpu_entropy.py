@@ -91,7 +91,7 @@ def _of(items: Tensor, scores: Scores) -> Scores:
 def _surprise(
     scores: Scores, others: Scores | None, constants: Scores, factors: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute (cross-)entropies, and gradients with respect to taking and leaving out items, times factors.
+    """Compute (cross-)entropies, and their gradients with respect to both kinds of scores, times factors.
 
     A cross-entropy is inf, and its gradients 0, where the others may forbid what the scores allow.
     """

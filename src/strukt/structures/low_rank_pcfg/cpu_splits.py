@@ -124,9 +124,9 @@ def to_children(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Add the derivatives of the sums of a width's spans to those of their children, ``slopes``.
+    """Propagate the derivatives of the sums of a width's spans to their children: add to ``slopes``.
 
-    Arrays: ``sums (m, r)``, those derivatives for m spans; the others as in `open_spans`.
+    Arrays: ``sums (m, r)``, the derivatives of the sums for m spans; the others as in `open_spans`.
     """
     rank = sums.shape[1]
     shares = np.empty(n + 1)

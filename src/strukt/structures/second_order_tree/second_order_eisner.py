@@ -23,9 +23,10 @@ def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int
     Args:
         n: The number of words.
         single_root: Whether exactly one word depends on the root.
-        arcs: ``(size, size + 1)``, the shape of the scores of arcs, which come first in the flat array of an
-            item's scores.
-        siblings: ``(size, size, size + 1)``, the shape of the scores of siblings, which follow.
+        arcs: ``(size, size + 1)``, the shape of the scores of arcs, ``[m - 1, h]``, which come first in the flat
+            array of an item's scores.
+        siblings: ``(size, size, size + 1)``, the shape of the scores of siblings, ``[m - 1, s - 1, h]``, which
+            follow.
 
     Source: McDonald and Pereira 2006.
     """

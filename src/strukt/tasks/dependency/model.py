@@ -284,7 +284,7 @@ class Parser(DependencyScores, StructurePredictor):
 
 
 def _gatherable(heads: Tensor) -> Tensor:
-    """Return heads as an index for `gather`, with 0 in place of -1 in the padding."""
+    """Return heads as an index for `gather`, with 0 in place of -1 (padding, and words without a head)."""
     return heads.clamp(min=0).unsqueeze(-1)
 
 
