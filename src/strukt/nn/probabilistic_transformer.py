@@ -187,7 +187,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         """Return only `Encoding.scores`, ``(batch, n, d)``; takes the arguments of `forward`.
 
         Forward and backward pass keep no n x n tensors if updates are asynchronous and those of heads are
-        softmaxes with a step of 1, without damping and dropout. A root, dependency labels, features as heads
+        softmaxes with a step of 1, without damping or dropout. A root, dependency labels, features as heads
         (``all-dep``) and scores shared by all distances do need all pairs.
 
         Raises:

@@ -34,7 +34,7 @@ class Version:
     """A version of a row: the settings of the full run, or of the quick run, which takes minutes.
 
     Attributes:
-        options: The arguments after `strukt train TASK`, without corpora, seed and folder.
+        options: The arguments after `strukt train TASK`, without corpora, seed or folder.
         first: The number of sentences to use, by split; a split that is not listed is used in full.
         minutes: The expected minutes for one seed on one core; None if unknown.
     """

@@ -12,7 +12,7 @@ from strukt.train.model_folder import LAST, PARTS, clear
 
 
 def copy(folder: Path, to: Path) -> None:
-    """Copy a saved model, without checkpoints and other files in its folder.
+    """Copy a saved model, without checkpoints or other files in its folder.
 
     Args:
         folder: The folder of the saved model.

@@ -70,7 +70,7 @@ def _annotated(labels: Iterable[str]) -> Iterator[str]:
 
 
 def _count(sentence: Sentence, tree: Tree, report: Report, partial: bool) -> None:
-    """Count the constituents and tags that a parser learns (without function tags and traces), and the traces."""
+    """Count the constituents and tags that a parser learns (without function tags or traces), and the traces."""
     is_partial = tree.nodes[0].label == UNANNOTATED
     if is_partial and not partial:
         message, remedy = "the tree is partly annotated, as its outermost label _ says", "train with --partial"

@@ -53,7 +53,7 @@ def begin(state: ActiveSet) -> None:
 
 @inner
 def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
-    """Start from structures of an earlier solution, without affinely dependent and forbidden ones.
+    """Start from structures of an earlier solution, without affinely dependent or forbidden ones.
 
     Arrays are those of one item in `strukt.kernels.sparsemap.result.Start`: ``parts (k, p)``, and ``counts``,
     ``extra`` and ``weights (k,)``.

@@ -45,7 +45,7 @@ class HMMEstimation(HMMInference):
     def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
         """Return the model that maximises the expected log-likelihood plus the log-prior (Baum et al. 1970).
 
-        This is the M step of EM. States without counts and without prior keep their parameters. At low rank, the
+        This is the M step of EM. States with neither counts nor a prior keep their parameters. At low rank, the
         features between states are hidden variables, too.
 
         Raises:

@@ -53,7 +53,7 @@ class StructuredModel(SentenceModel):
         raise NotImplementedError(f"a {type(self).__name__} does not draw the few structures that it reads")
 
     def distribution(self, sentences: Sequence[Sentence]) -> StructuredDistribution:
-        """Return the distribution over the structures of each sentence, without dropout and gradients.
+        """Return the distribution over the structures of each sentence, without dropout or gradients.
 
         Args:
             sentences: The sentences of a batch; their annotation is ignored.

@@ -31,7 +31,7 @@ from strukt.tasks.constituency.prediction import TreePrediction
 
 
 class ConstituencyParser(SpanModel):
-    """A constituency parser: predicts a tree without traces and function tags, and the tags of the words.
+    """A constituency parser: predicts a tree without traces or function tags, and the tags of the words.
 
     If all trees of the training corpus have the same outermost label, and it is ROOT, TOP, S1 or empty, it is
     added, not predicted.
@@ -157,7 +157,7 @@ class ConstituencyParser(SpanModel):
         return Parseval()
 
     def observed(self, sentence: Sentence) -> Tree:
-        """Return the tree of a sentence, without traces and function tags."""
+        """Return the tree of a sentence, without traces or function tags."""
         return require_complete(sentence)
 
     def require_usable(self, sentence: Sentence) -> None:

@@ -99,7 +99,7 @@ class Emission(abc.ABC):
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
         """Return the emission that maximises the expected log-likelihood plus the log-prior; see `statistics`.
 
-        States without observations and without prior keep their parameters.
+        States with neither observations nor a prior keep their parameters.
         """
 
     @abc.abstractmethod

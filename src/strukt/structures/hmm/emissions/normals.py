@@ -138,7 +138,7 @@ def maximised(
 ) -> tuple[Tensor, Tensor]:
     """Return the means and covariances of the highest density, given the `moments` ``sums`` and a prior.
 
-    Those without weight and prior stay unchanged.
+    Those with neither weight nor a prior stay unchanged.
     """
     full = are_full(means, covariances)
     weights, vectors, squares = totals(sums, full)

@@ -18,7 +18,7 @@ class MeanFieldConfig:
             the encoder, words to twice hidden, characters to none, affixes and word_dropout to 0, normalise to
             false, and minimum_count to 1 unless it differs from its default, 2.
         label_scores: Label scores of a word. projected: linear projection of its vector; table: one learned
-            score for each word and label, without characters and affixes; encoder.words is then twice
+            score for each word and label, without characters or affixes; encoder.words is then twice
             encoder.hidden.
         dropout: Positions of dropout. everywhere: before, within and after the encoder; updates: only on heads
             and label scores, after each update.

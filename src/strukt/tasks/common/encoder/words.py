@@ -166,7 +166,7 @@ class FromWords(Encoder):
         return {"form": inputs["form"], VECTORS: vectors}
 
     def form_vectors(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
-        """Return vectors `(forms, size)` of distinct forms, without context and dropout.
+        """Return vectors `(forms, size)` of distinct forms, without context or dropout.
 
         The arguments are tensors that `inputs` returns.
         """
