@@ -84,3 +84,10 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StruktError, match="file/m: cannot be written"):
         RunFolder(tmp_path / "file" / "m").__enter__()
+
+
+def test_a_damaged_record_of_the_run_is_named(tmp_path):
+    claim(tmp_path, leave_checkpoint=True)
+    (tmp_path / "training" / "run.json").write_text("[]")
+    with pytest.raises(DataError, match=r"run\.json: is damaged \(no JSON object\); restore it from a copy"):
+        claim(tmp_path, resume=True)

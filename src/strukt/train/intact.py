@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
+from strukt.tasks.common.options import flat
 from strukt.tasks.common.symbols import Forms
 from strukt.train.storage import require_tensors
 
@@ -39,8 +40,8 @@ def require_sizes(config: Any, weights: Path) -> None:
         return
     require_tensors(weights)
     size = weights.stat().st_size
-    for name, value in _numbers(dataclasses.asdict(config)):
-        if value > size:
+    for name, value in flat(dataclasses.asdict(config)).items():
+        if name.partition(".")[0] not in NOT_SIZES and type(value) is int and value > size:
             raise ValueError(f"{name} is {value}, but weights.safetensors has {size:,} bytes")
 
 
@@ -116,12 +117,3 @@ def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | N
 
 def _named(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
-
-
-def _numbers(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
-    for name, value in options.items():
-        if isinstance(value, dict):
-            if name not in NOT_SIZES:
-                yield from _numbers(value, f"{prefix}{name}.")
-        elif type(value) is int:
-            yield f"{prefix}{name}", value

@@ -9,7 +9,7 @@ import dataclasses
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from strukt.errors import MissingExtraError
 from strukt.metrics.bootstrap import RESAMPLES
 from strukt.tasks import TASKS
 from strukt.tasks.common.model import Model
+from strukt.tasks.common.options import flat
 from strukt.train.records import scores
 from strukt.train.storage import read_json
 from strukt.train.trial import Trial
@@ -244,21 +245,13 @@ def command(model: Model) -> str:
         >>> command(SimpleNamespace(task="tag", config=config))
         'strukt train tag --train en-train.conllu --encoder.layers 3 --criterion crf'
     """
-    chosen, usual = (dict(_flat(dataclasses.asdict(each))) for each in (model.config, type(model.config)()))
+    chosen, usual = (flat(dataclasses.asdict(each)) for each in (model.config, type(model.config)()))
     changed = {name: value for name, value in chosen.items() if value != usual[name]}
     words = ["strukt", "train", model.task]
     for name, value in changed.items():
         text = value if isinstance(value, str) else json.dumps(value)
         words += [f"--{name}", Path(text).name if name in ("train", "dev") else text]
     return shlex.join(words)
-
-
-def _flat(options: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for name, value in options.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _source(path: str) -> dict[str, Any] | None:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strukt.data.files.digests import explained
 from strukt.errors import DataError
-from strukt.train.storage import read_json, write_json
+from strukt.train.storage import read_object, write_json
 
 LARGEST_SCORE = 1e305
 """Largest score accepted: above exp(700), the largest perplexity reported; differences do not overflow."""
@@ -26,7 +25,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     Raises:
         DataError: If the file is missing or damaged.
     """
-    metrics = _read_object(folder / "metrics.json")
+    metrics = read_object(folder / "metrics.json")
     epochs = metrics.get("history", [])
     if not isinstance(epochs, list) or not all(map(_are_scores, [metrics.get("dev", {}), *epochs])):
         raise DataError(
@@ -46,8 +45,7 @@ def save_dev_scores(folder: Path, dev: Mapping[str, float]) -> None:
     Raises:
         DataError: If metrics.json is missing or damaged, or cannot be written.
     """
-    with explained(folder, "written"):
-        write_json(folder / "metrics.json", read_metrics(folder) | {"dev": dict(dev)})
+    write_json(folder / "metrics.json", read_metrics(folder) | {"dev": dict(dev)})
 
 
 def scores(entry: Mapping[str, float]) -> dict[str, float]:
@@ -72,14 +70,7 @@ def read_environment(folder: Path) -> dict[str, Any]:
     Raises:
         DataError: If the file is missing or damaged.
     """
-    return _read_object(folder / "environment.json")
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    value = read_json(path)
-    if not isinstance(value, dict):
-        raise DataError("is damaged (no JSON object); restore it from a copy", path)
-    return value
+    return read_object(folder / "environment.json")
 
 
 def _are_scores(values: Any) -> bool:

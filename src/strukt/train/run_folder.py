@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import IO, Any
 
 from strukt.errors import StruktError
+from strukt.tasks.common.options import flat
 from strukt.train.model_folder import require_no_others
-from strukt.train.storage import read_json, write_json
+from strukt.train.storage import read_object, write_json
 
 CHANGEABLE = ("max_minutes", "checkpoint_steps")
 """Options of the trainer that may differ in a resumed run, because they do not change the result."""
@@ -92,7 +93,7 @@ class RunFolder:
             raise StruktError(f"{self.path}: no training began here; omit --resume")
         if (self.path / "format.json").exists() and not self.checkpoints.exists():
             raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
-        differing = _differences(_flat(read_json(record)), _flat(run))
+        differing = _differences(flat(read_object(record)), flat(run))
         if differing:
             name, before, now = differing[0]
             if name == "sha256":
@@ -100,16 +101,6 @@ class RunFolder:
             raise StruktError(
                 f"{self.path}: cannot resume: {name} was {before!r} and is now {now!r}; give the same options"
             )
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {prefix: value}
-    return {
-        key: leaf
-        for name in value
-        for key, leaf in _flat(value[name], f"{prefix}.{name}".lstrip(".")).items()
-    }
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:

@@ -67,6 +67,18 @@ def read_json(path: Path) -> Any:
         raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        DataError: If the file is missing or damaged, or holds another value.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise DataError("is damaged (no JSON object); restore it from a copy", path)
+    return value
+
+
 def require_regular(path: Path) -> None:
     """Raise DataError if a path leads to a pipe, a device or a folder: reading these may fail, or never end."""
     if path.exists() and not path.is_file():
