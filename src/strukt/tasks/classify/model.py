@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -15,7 +14,7 @@ from strukt.nn import Mixture
 from strukt.nn.inputs import precise
 from strukt.tasks.classify.config import Config
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.classes.model import TREES_OPTION, ClassModel, annotated_heads
+from strukt.tasks.common.classes.model import ClassModel
 from strukt.tasks.common.classes.prediction import ClassPrediction
 from strukt.tasks.common.classes.tree_reader import TreeReader
 from strukt.tasks.common.encoder.base import Encoder
@@ -46,15 +45,6 @@ class Classifier(ClassModel):
 
     @classmethod
     @override
-    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences; check that each has a tree if the model reads given trees."""
-        if config.model == "latent-tree" and config.latent.tree == "given":
-            for sentence in sentences:
-                annotated_heads(sentence, TREES_OPTION)
-        return super().trainable(config, sentences)
-
-    @classmethod
-    @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
         """Return the words, with an added word that represents the sentence unless a root or trees do so."""
         if config.encoder.has_root or config.model == "latent-tree":
@@ -78,18 +68,6 @@ class Classifier(ClassModel):
         """Return each sentence's share of the score `trees`, the number of trees read, if they are few."""
         counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
         return [{"trees": (float(trees), 1.0)} for trees in counts] or [{}] * count
-
-    @override
-    def require_usable(self, sentence: Sentence) -> None:
-        """Raise a DataError if the model reads given trees and the sentence has none."""
-        if self._reads_annotated_trees:
-            annotated_heads(sentence, TREES_OPTION)
-
-    @override
-    def require_annotated(self, sentence: Sentence) -> None:
-        """Raise a DataError if the sentence has no class, or has no tree and the model reads given trees."""
-        super().require_annotated(sentence)
-        self.require_usable(sentence)
 
     def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Return vectors of sentences `(batch, size)`, for models that read no trees."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -54,14 +54,14 @@ class EntailmentModel(ClassModel):
                 self.encoder.size, size, classes, attention, dropout, config.scaled_scores
             )
 
-    @classmethod
+    @staticmethod
     @override
-    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all pairs; check that both sentences have trees if the model reads given trees."""
-        if config.model == "latent-tree" and config.latent.tree == "given":
-            for sentence in sentences:
-                _heads(sentence)
-        return super().trainable(config, sentences)
+    def given_heads(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], list[int]]:
+        message = (
+            f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
+            "give a file such as FILE.conllu"
+        )
+        return require_format(sentence, TreePair, message).heads
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
@@ -121,22 +121,10 @@ class EntailmentModel(ClassModel):
         return [conllu.from_forms(pair.premise), conllu.from_forms(pair.hypothesis)]
 
     @override
-    def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the heads in the column HEAD, of the premise and of the hypothesis."""
-        return [torch.tensor(heads) for heads in _heads(sentence, "--against")]
-
-    @override
     def require_usable(self, sentence: Sentence) -> None:
         """Raise a DataError if the sentence is not a pair, or has no trees and the model reads given trees."""
         pair_of(sentence)
-        if self._reads_annotated_trees:
-            _heads(sentence)
-
-    @override
-    def require_annotated(self, sentence: Sentence) -> None:
-        """Raise a DataError if the pair has no class, or has no trees and the model reads given trees."""
-        super().require_annotated(sentence)
-        self.require_usable(sentence)
+        super().require_usable(sentence)
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
@@ -155,12 +143,6 @@ class EntailmentModel(ClassModel):
         comparison: Comparison = self.compare(premises[:, :n], hypotheses[:, :m], sizes)
         return comparison.scores.float().log_softmax(-1), comparison.alignment.weights
 
-    @override
-    def _annotated_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
-        """Return the heads of all premises, followed by those of all hypotheses."""
-        both = zip(*map(_heads, sentences), strict=True)
-        return [heads for side in both for heads in side]
-
     def _predicted_by_trees(
         self, reader: TreeReader, batch: Batch, probabilities: bool
     ) -> list[ClassPrediction]:
@@ -174,20 +156,3 @@ class EntailmentModel(ClassModel):
 def _sizes(batch: Batch) -> Tensor:
     """Return the numbers of words of premises and hypotheses, ``(batch, 2)``."""
     return batch.lengths.reshape(2, -1).T
-
-
-def _heads(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], list[int]]:
-    """Return the heads of both sentences in the column HEAD.
-
-    Args:
-        sentence: A pair of a CoNLL-U file.
-        option: The option that needs the trees, for error messages.
-
-    Raises:
-        DataError: If a sentence has no heads, or its heads do not form a tree.
-    """
-    message = (
-        f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
-        "give a file such as FILE.conllu"
-    )
-    return require_format(sentence, TreePair, message).heads

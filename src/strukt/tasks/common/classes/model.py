@@ -50,8 +50,43 @@ class ClassModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences."""
+        """Return all sentences; check that each has its trees if the model reads given trees."""
+        if _reads_given_trees(config):
+            for sentence in sentences:
+                cls.given_heads(sentence)
         return sentences
+
+    @staticmethod
+    def given_heads(sentence: Sentence, option: str = TREES_OPTION) -> Sequence[list[int]]:
+        """Return the heads in the column HEAD, a list for each of the `parts` of a sentence.
+
+        Args:
+            sentence: A sentence of a CoNLL-U file.
+            option: The option that needs the trees, for error messages.
+
+        Raises:
+            DataError: If there is no column HEAD, or it is not a tree.
+        """
+        message = (
+            f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
+            "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)"
+        )
+        labelled = require_format(sentence, sentence_labels.Sentence, message)
+        for problem in labelled.head_problems():
+            raise problem.error()
+        return [labelled.plain.heads]
+
+    @override
+    def require_usable(self, sentence: Sentence) -> None:
+        """Raise a DataError if the model reads given trees and the sentence has none."""
+        if _reads_given_trees(self.config):
+            self.given_heads(sentence)
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raise a DataError if the sentence has no class, or has no tree and the model reads given trees."""
+        super().require_annotated(sentence)
+        self.require_usable(sentence)
 
     @classmethod
     @override
@@ -101,27 +136,20 @@ class ClassModel(StructuredModel):
         trees: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
         return trees
 
-    @property
-    def _reads_annotated_trees(self) -> bool:
-        return self.tree_reader is not None and self.config.latent.tree == "given"
-
     def _of_trees(self, reader: TreeReader, batch: Batch) -> Mixture:
-        """Return the vectors of sentences, one for each tree that the reader reads."""
+        """Return the vectors of sentences, one for each tree that the reader reads; all first parts come first."""
         heads = None
-        if self._reads_annotated_trees:
-            rows = [torch.tensor(row) for row in self._annotated_heads(batch.sentences)]
+        if _reads_given_trees(self.config):
+            by_part = zip(*map(self.given_heads, batch.sentences), strict=True)
+            rows = [torch.tensor(row) for part in by_part for row in part]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
         mixture: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
         return mixture
 
-    def _annotated_heads(self, sentences: Sequence[Sentence]) -> list[list[int]]:
-        """Return the heads of the trees to read instead of latent trees, one list per sentence."""
-        return [annotated_heads(sentence, TREES_OPTION) for sentence in sentences]
-
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the heads in the column HEAD, as the only structure."""
-        return [torch.tensor(annotated_heads(sentence, "--against"))]
+        """Return the heads in the column HEAD of each of the `parts` of a sentence."""
+        return [torch.tensor(heads) for heads in self.given_heads(sentence, "--against")]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
@@ -139,24 +167,8 @@ class ClassModel(StructuredModel):
         return [label_of(sentence)]
 
 
-def annotated_heads(sentence: Sentence, option: str) -> list[int]:
-    """Return the heads of the words in the column HEAD.
-
-    Args:
-        sentence: A sentence of a CoNLL-U file.
-        option: The option that needs the tree, for error messages.
-
-    Raises:
-        DataError: If there is no column HEAD, or it is not a tree.
-    """
-    message = (
-        f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
-        "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)"
-    )
-    labelled = require_format(sentence, sentence_labels.Sentence, message)
-    for problem in labelled.head_problems():
-        raise problem.error()
-    return labelled.plain.heads
+def _reads_given_trees(config: Any) -> bool:
+    return bool(config.model == "latent-tree" and config.latent.tree == "given")
 
 
 def label_of(sentence: Sentence) -> str:
