@@ -117,7 +117,7 @@ class SentenceModel(EncodedModel):
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Replace the annotation of sentences by the best predictions."""
         if probabilities:
-            sentences = self._with_place(sentences)
+            sentences = checked(sentences, self.require_place)
         for sentence, prediction in self._predictions(sentences, probabilities):
             yield prediction.annotate(sentence)
 
@@ -144,7 +144,8 @@ class SentenceModel(EncodedModel):
         Raises:
             DataError: If the annotation of a sentence breaks a rule of the task. The error names file and line.
         """
-        for gold, prediction in self._predictions(self._gold(sentences), probabilities=False):
+        annotated = checked(sentences, self.require_annotated)
+        for gold, prediction in self._predictions(annotated, probabilities=False):
             yield Outcome(self.observed(gold), self.compared(gold, prediction), prediction.shares)
 
     def measured(self, outcomes: Iterable[Outcome]) -> Measurement:
@@ -168,24 +169,17 @@ class SentenceModel(EncodedModel):
     def require_place(self, sentence: Sentence) -> None:
         """Raise a DataError if the format of a sentence has no place for probabilities of the predictions."""
 
-    def _gold(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        for sentence in sentences:
-            self.require_annotated(sentence)
-            yield sentence
-
-    def _with_place(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        for sentence in sentences:
-            self.require_place(sentence)
-            yield sentence
-
     def _predictions(
         self, sentences: Iterable[Sentence], probabilities: bool
     ) -> Iterator[tuple[Sentence, Prediction]]:
-        for window in windows(sentences):
-            for sentence in window:
-                self.require_usable(sentence)
-            predictions = self.batched(window, lambda batch: self.predict_batch(batch, probabilities))
-            yield from zip(window, predictions, strict=True)
+        return self.computed(sentences, lambda batch: self.predict_batch(batch, probabilities))
+
+    def computed(
+        self, sentences: Iterable[Sentence], compute: Callable[[Batch], Sequence[Result]]
+    ) -> Iterator[tuple[Sentence, Result]]:
+        """Yield each sentence with its result of a function, lazily; the function is that of `batched`."""
+        for window in windows(checked(sentences, self.require_usable)):
+            yield from zip(window, self.batched(window, compute), strict=True)
 
     def batched(
         self, sentences: Sequence[Sentence], compute: Callable[[Batch], Sequence[Result]]
@@ -215,6 +209,13 @@ class SentenceModel(EncodedModel):
 
         with self.predicting():
             return in_fitting_pieces(run, sentences)
+
+
+def checked(sentences: Iterable[Sentence], require: Callable[[Sentence], None]) -> Iterator[Sentence]:
+    """Yield the sentences unchanged, after `require` has accepted each."""
+    for sentence in sentences:
+        require(sentence)
+        yield sentence
 
 
 def windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:

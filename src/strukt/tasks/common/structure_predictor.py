@@ -15,7 +15,7 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.model import Undecided
 from strukt.tasks.common.prediction import DIGITS
 from strukt.tasks.common.scores import not_nan
-from strukt.tasks.common.sentence_model import SentenceModel, windows
+from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.tasks.common.structured_model import StructuredModel
 
 
@@ -38,13 +38,10 @@ class UncertainModel(SentenceModel):
         return nlargest(count, self._undecided(sentences), key=lambda each: each.entropy)
 
     def _undecided(self, sentences: Iterable[Sentence]) -> Iterator[Undecided]:
-        for window in windows(sentences):
-            for sentence in window:
-                self.require_usable(sentence)
-            entropies = self.batched(window, lambda batch: not_nan(self.entropies(batch)).tolist())
-            for sentence, entropy in zip(window, entropies, strict=True):
-                # Floating-point errors depend on the batch. After rounding, equal entropies keep their order.
-                yield Undecided(sentence, round(entropy / max(1, len(sentence)), DIGITS))
+        pairs = self.computed(sentences, lambda batch: not_nan(self.entropies(batch)).tolist())
+        for sentence, entropy in pairs:
+            # Floating-point errors depend on the batch. After rounding, equal entropies keep their order.
+            yield Undecided(sentence, round(entropy / max(1, len(sentence)), DIGITS))
 
 
 class StructurePredictor(UncertainModel, StructuredModel):

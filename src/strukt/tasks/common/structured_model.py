@@ -17,7 +17,7 @@ from strukt.nn import Mixture
 from strukt.nn.estimators import Argmax, Estimator, Marginals, SparseMAP, SparseMarginals, TopK
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.sentence_model import SentenceModel, windows
+from strukt.tasks.common.sentence_model import SentenceModel, checked, windows
 from strukt.viz import Diagram, WeightedStructures
 from strukt.viz.structures import LEAST
 
@@ -154,11 +154,9 @@ class StructuredModel(SentenceModel):
 
     def _heaviest(self, few: Estimator, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
         """Yield the weight of each sentence's heaviest structure (the least over its parts), and the sentence."""
-        for window in windows(sentences):
+        for window in windows(checked(sentences, self.require_usable)):
             for indices in batches(self.sizes(window), self.config.trainer.tokens):
                 chosen = [window[index] for index in indices]
-                for sentence in chosen:
-                    self.require_usable(sentence)
                 parts = [part for sentence in chosen for part in self.parts(sentence)]
                 with self.predicting():
                     selected = few(self.distribution(parts))
