@@ -101,7 +101,7 @@ class SentenceModel(EncodedModel):
             sentences: The sentences of the batch.
             with_targets: Whether to include the targets of the loss, which require annotated sentences.
         """
-        forms = [self.forms_of(self.config, sentence) for sentence in sentences]
+        forms = self.encoded_forms(sentences)
         lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
         inputs = self.encoder.inputs(forms)
         targets: dict[str, Tensor] = {}
@@ -112,6 +112,10 @@ class SentenceModel(EncodedModel):
                 for name in rows[0]
             }
         return Batch(sentences, lengths, inputs, targets)
+
+    def encoded_forms(self, sentences: Sequence[Sentence]) -> list[list[str]]:
+        """Return the words that the encoder reads for a batch, in the order of its rows."""
+        return [self.forms_of(self.config, sentence) for sentence in sentences]
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:

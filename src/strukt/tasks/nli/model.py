@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 from typing_extensions import override
@@ -64,20 +63,15 @@ class EntailmentModel(ClassModel):
         return require_format(sentence, TreePair, message).heads
 
     @override
-    def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """Make a batch with the inputs and lengths of all premises, followed by those of all hypotheses.
+    def encoded_forms(self, sentences: Sequence[Sentence]) -> list[list[str]]:
+        """Return the words of all premises, followed by those of all hypotheses.
 
         If no item is a pair, the items are read as single sentences, to draw their trees.
         """
         if not any(isinstance(sentence, Pair) for sentence in sentences):
-            return super().collate(sentences, with_targets)
+            return super().encoded_forms(sentences)
         pairs = [pair_of(sentence) for sentence in sentences]
-        forms = [pair.premise for pair in pairs] + [pair.hypothesis for pair in pairs]
-        lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
-        targets: dict[str, Tensor] = {}
-        if with_targets and pairs:
-            targets = {"label": torch.stack([self.targets(pair)["label"] for pair in pairs])}
-        return Batch(sentences, lengths, self.encoder.inputs(forms), targets)
+        return [pair.premise for pair in pairs] + [pair.hypothesis for pair in pairs]
 
     @override
     def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
