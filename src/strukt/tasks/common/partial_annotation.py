@@ -13,7 +13,6 @@ from torch import Tensor
 
 from strukt.data import conllu
 from strukt.data.conllu.dependency_trees import is_projective, partial_tree_problems
-from strukt.data.parts import Part
 from strukt.data.sentence import Sentence
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError
@@ -114,7 +113,7 @@ def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
     for problem in partial_tree_problems(sentence):
         raise problem.error()
     arcs = [part for part in sentence.forbidden if part.kind == "arc"]
-    if arcs and not _may_be_tree(NonProjectiveTree, _known_heads(sentence), arcs):
+    if arcs and not _may_be_tree(NonProjectiveTree, sentence):
         raise DataError(
             "no tree has the annotated heads and none of the forbidden arcs; remove a comment",
             sentence.path,
@@ -138,28 +137,20 @@ def may_be_projective(sentence: conllu.Sentence) -> bool:
         >>> [may_be_projective(sentence.annotated(head=heads)) for heads in ([2, 0, 2], "__2", ["3", "_", "2"])]
         [True, True, False]
     """
-    known = [head for head in _known_heads(sentence) if head is not None]
+    known = [word.head for word in sentence.words if word.head is not None]
     if len(known) == len(sentence):
         return is_projective(known)
-    arcs = [part for part in sentence.forbidden if part.kind == "arc"]
-    return _may_be_tree(ProjectiveTree, _known_heads(sentence), arcs)
-
-
-def _known_heads(sentence: conllu.Sentence) -> list[int | None]:
-    """Return the head of each word; None for words without annotation."""
-    return [word.head for word in sentence.words]
+    return _may_be_tree(ProjectiveTree, sentence)
 
 
 def _may_be_tree(
-    structure: type[NonProjectiveTree] | type[ProjectiveTree],
-    heads: Sequence[int | None],
-    forbidden: Sequence[Part],
+    structure: type[NonProjectiveTree] | type[ProjectiveTree], sentence: conllu.Sentence
 ) -> bool:
-    """Return whether some tree with one root has all known heads (None if unknown) and no forbidden arc."""
-    known = torch.tensor([[-1 if head is None else head for head in heads]])
-    arcs = torch.zeros(1, len(heads), len(heads) + 1, dtype=torch.bool)
-    for part in forbidden:
-        if not part.label:
+    """Return whether some tree with one root has all annotated heads and no forbidden arc."""
+    known = torch.tensor([[-1 if word.head is None else word.head for word in sentence.words]])
+    arcs = torch.zeros(1, len(sentence), len(sentence) + 1, dtype=torch.bool)
+    for part in sentence.forbidden:
+        if part.kind == "arc" and not part.label:
             word, head = part.place
             arcs[0, word - 1, head] = True
     trees = structure(torch.zeros(arcs.shape)).condition(forbidden=~agreeing_values(known, arcs))
