@@ -70,7 +70,7 @@ class Tagger(StructurePredictor):
             return cls._partly_tagged(config, sentences)
         filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
         for sentence in sentences if filled else []:
-            _require_tagged(config, sentence)
+            _require_tagged(config, sentence, isinstance(sentence, conllu.Sentence))
         return sentences
 
     @classmethod
@@ -221,10 +221,7 @@ class Tagger(StructurePredictor):
     @override
     def require_annotated(self, sentence: Sentence) -> None:
         """Raise a DataError if a word has no tag, or tags break the scheme of the constraints."""
-        if UNANNOTATED not in self.vocabularies["labels"]:
-            _require_complete(self.config, sentence)
-        for problem in scheme_problems(sentence, self.observed(sentence), self.config.constraints):
-            raise problem.error()
+        _require_tagged(self.config, sentence, UNANNOTATED not in self.vocabularies["labels"])
 
     def observed(self, sentence: Sentence) -> list[str]:
         """Return the tags of a sentence."""
@@ -266,16 +263,12 @@ def _known_tags(config: Config, sentence: Sentence) -> list[str]:
     return [tag for tag in _tags(config, sentence) if not (config.partial and tag == UNANNOTATED)]
 
 
-def _require_tagged(config: Config, sentence: Sentence) -> None:
-    if isinstance(sentence, conllu.Sentence):
-        _require_complete(config, sentence)
+def _require_tagged(config: Config, sentence: Sentence, all_words: bool) -> None:
+    """Raise a DataError if tags break the scheme of the constraints or, with `all_words`, a word has no tag."""
+    if all_words and (untagged := untagged_problem(sentence, _column(config, sentence))):
+        raise untagged.error()
     for problem in scheme_problems(sentence, _tags(config, sentence), config.constraints):
         raise problem.error()
-
-
-def _require_complete(config: Config, sentence: Sentence) -> None:
-    if untagged := untagged_problem(sentence, _column(config, sentence)):
-        raise untagged.error()
 
 
 def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
