@@ -75,11 +75,7 @@ def check_listops(source: Source, report: Report) -> None:
 
 def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
     for sentence in sentences:
-        problems = list(sentence.problems())
-        for problem in problems:
-            report.add(problem)
-        if not problems and sentence.label is not None:
-            report.count(sentence)
+        if report.accepts(sentence, sentence.problems()) and sentence.label is not None:
             report.count_labels("class", [sentence.label])
 
 

@@ -39,18 +39,9 @@ def _check(sentences: Iterable[Sentence], report: Report, partial: bool) -> None
     """
     problems = partial_entity_problems if partial else entity_problems
     for sentence in sentences:
-        faults = list(problems(sentence))
-        for problem in faults:
-            report.add(problem)
-        if not faults:
-            _count(sentence, report)
-
-
-def _count(sentence: Sentence, report: Report) -> None:
-    entities = sentence.entities
-    nesting = depths(entities)
-    report.count(sentence)
-    report.count_labels("type", (entity.label for entity in entities))
-    report.counts["entities"] += len(entities)
-    report.counts["nested entities"] += sum(depth > 0 for depth in nesting)
-    report.counts["deepest nesting"] = max([report.counts["deepest nesting"], *nesting])
+        if report.accepts(sentence, problems(sentence)):
+            nesting = depths(sentence.entities)
+            report.count_labels("type", (entity.label for entity in sentence.entities))
+            report.counts["entities"] += len(nesting)
+            report.counts["nested entities"] += sum(depth > 0 for depth in nesting)
+            report.counts["deepest nesting"] = max([report.counts["deepest nesting"], *nesting])

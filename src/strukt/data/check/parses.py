@@ -19,11 +19,7 @@ def check_dependency(source: Source, report: Report, partial: bool = False) -> N
     """Check dependency trees; with ``partial``, heads and relations may be missing."""
     problems = partial_tree_problems if partial else tree_problems
     for sentence in read_conllu(source, report):
-        faults = list(problems(sentence))
-        for problem in faults:
-            report.add(problem)
-        if not faults:
-            report.count(sentence)
+        if report.accepts(sentence, problems(sentence)):
             report.count_labels("deprel", _annotated(sentence.deprels))
             heads = [word.head for word in sentence.words if word.head is not None]
             if partial:
@@ -42,10 +38,7 @@ def check_layers(source: Source, report: Report, partial: bool = False) -> None:
     )
     for sentence in entity_notes.read(source, report.add):
         faults = [*trees(sentence.plain), *(entities(sentence) if sentence.is_annotated else ())]
-        for problem in dict.fromkeys(faults):  # both layers report a malformed comment `# forbidden`
-            report.add(problem)
-        if not faults:
-            report.count(sentence)
+        if report.accepts(sentence, dict.fromkeys(faults)):  # both layers report a malformed `# forbidden`
             for column in ("upos", "xpos", "deprel"):
                 report.count_labels(column, _annotated(sentence.column(column)))
             report.count_labels("type", (entity.label for entity in sentence.entities))
@@ -76,11 +69,8 @@ def _count(sentence: Sentence, tree: Tree, report: Report, partial: bool) -> Non
         message, remedy = "the tree is partly annotated, as its outermost label _ says", "train with --partial"
         report.add(Problem("partial", message, remedy, sentence.path, sentence.line))
         return
-    if malformed := [*sentence.forbidden_problems()] if partial else []:
-        for problem in malformed:
-            report.add(problem)
+    if not report.accepts(sentence, sentence.forbidden_problems() if partial else ()):
         return
-    report.count(sentence)
     learnt = tree.without_traces().without_functions()
     constituents = learnt.constituents[is_partial:]
     report.counts["trees"] += 1

@@ -53,6 +53,16 @@ class Report:
         if len(self.problems) < self.kept:
             self.problems.append(problem)
 
+    def accepts(self, sentence: Sentence, problems: Iterable[Problem]) -> bool:
+        """Add the problems of a sentence; if there are none, count the sentence and return True."""
+        before = self.problem_count
+        for problem in problems:
+            self.add(problem)
+        if self.problem_count > before:
+            return False
+        self.count(sentence)
+        return True
+
     def count(self, sentence: Sentence) -> None:
         """Count a sentence without problems."""
         self.sentences += 1

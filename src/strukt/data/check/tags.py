@@ -73,12 +73,8 @@ def check_columns(
             continue
         untagged = list(columns.missing(checked))
         tags = [] if untagged else checked.column("tag")
-        for problem in untagged or _column_problems(checked, tags, constraints, partial):
-            report.add(problem)
-        if report.problem_count > before:
-            continue
-        report.count(checked)
-        report.count_labels("tag", (tag for tag in tags if not (partial and tag == UNANNOTATED)))
+        if report.accepts(checked, untagged or _column_problems(checked, tags, constraints, partial)):
+            report.count_labels("tag", (tag for tag in tags if not (partial and tag == UNANNOTATED)))
 
 
 def scheme_problems(
