@@ -14,17 +14,6 @@ from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
 
-def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor) -> HeatMap:
-    """Draw the attention weights: a row for each step of the output, a column for each word.
-
-    Args:
-        forms: The n words.
-        outputs: The outputs of the t steps.
-        weights: ``(t, n)``, the weight of each word at each step.
-    """
-    return HeatMap("attention", outputs, forms, weights.tolist())
-
-
 def answer_map(outputs: Sequence[str]) -> HeatMap:
     """Draw the outputs as a single row, for a model without attention.
 
@@ -47,7 +36,9 @@ def of_mean_field(
 ) -> Mapping[str, Picture]:
     """Draw a step of mean-field attention, in the pictures `interactions`, `tree`, `graph` and `sweeps`.
 
-    The graph shows the interactions and their spanning tree together.
+    If an interaction is positive, two words become relevant together; if negative, they compete. The graph shows
+    the interactions and their spanning tree together. The sweeps are the attention weights, one row per sweep; row
+    0 is before the first.
 
     Args:
         attention: The attention layer.
@@ -61,47 +52,15 @@ def of_mean_field(
     sweeps = attention.sweeps(query, keys, lengths)[:, 0, 0]
     pairwise = attention.crf(query, keys, lengths).scores[1][0, 0]
     tree = interaction_tree(forms, pairwise, sweeps[-1], spanning)
-    return {
-        "interactions": interaction_map(forms, output, pairwise),
-        "tree": tree,
-        "graph": interaction_graph(output, pairwise, tree),
-        "sweeps": sweep_map(forms, output, sweeps),
-    }
-
-
-def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
-    """Draw the attention weights of one output step, one row per mean-field sweep; row 0 is before the first.
-
-    Args:
-        forms: The n words.
-        output: The output of the step.
-        marginals: The weights before the first sweep and after each, ``(sweeps + 1, n)``.
-    """
-    names = [f"{sweep} sweeps" for sweep in range(len(marginals))]
-    return HeatMap(f"attention of {output} by sweeps", names, forms, marginals.tolist())
-
-
-def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> HeatMap:
-    """Draw interactions as a heat map: if positive, two words become relevant together; if negative, they compete.
-
-    Args:
-        forms: The n words.
-        output: The output of the step.
-        pairwise: The interaction of each pair of words, ``(n, n)``, symmetric.
-    """
-    return HeatMap(f"interactions for {output}", forms, forms, pairwise.tolist())
-
-
-def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interactions:
-    """Draw interactions as a graph, with a spanning tree among its edges.
-
-    Args:
-        output: The output of the step.
-        pairwise: ``(n, n)``, the interaction of each pair of words, symmetric.
-        tree: The spanning tree of the interactions, from `interaction_tree`.
-    """
     edges = [(word, head - 1) for word, head in enumerate(tree.heads) if head > 0]
-    return Interactions(f"interactions for {output}", tree.forms, pairwise.tolist(), edges)
+    title, interactions = f"interactions for {output}", pairwise.tolist()
+    rows = [f"{sweep} sweeps" for sweep in range(len(sweeps))]
+    return {
+        "interactions": HeatMap(title, forms, forms, interactions),
+        "tree": tree,
+        "graph": Interactions(title, forms, interactions, edges),
+        "sweeps": HeatMap(f"attention of {output} by sweeps", rows, forms, sweeps.tolist()),
+    }
 
 
 def interaction_tree(

@@ -36,6 +36,7 @@ from strukt.tasks.common.mean_field_attention import mean_field_attention
 from strukt.tasks.common.model import Measurement, Model
 from strukt.tasks.common.numbers.config import NumberConfig
 from strukt.tasks.common.symbols import NUMBER, Forms
+from strukt.viz import HeatMap
 from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
@@ -214,7 +215,7 @@ class NumberModel(Model):
         names = prediction.outputs
         if probabilities and prediction.probabilities is not None:
             names = [f"{name} ({p:.2f})" for name, p in zip(names, prediction.probabilities, strict=True)]
-        return attention_pictures.attention_map(sentence.forms, names, decoded.weights[0])
+        return HeatMap("attention", names, sentence.forms, decoded.weights[0].tolist())
 
     def _decoded(self, sentence: Sentence) -> tuple[Memory, NumberPrediction, Decoded]:
         memory = self.read(self.collate([sentence]).to(self.device))
