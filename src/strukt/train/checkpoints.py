@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from strukt.data.files.digests import digest
 from strukt.errors import DataError
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
@@ -79,7 +80,7 @@ def write(folder: Path, checkpoint: Checkpoint) -> None:
     part.mkdir(parents=True)
     for group, tensors in checkpoint.tensors.items():
         write_tensors(part / f"{group}.safetensors", tensors)
-    sums = {file.name: _sha256(file) for file in sorted(part.iterdir())}
+    sums = {file.name: digest(file).sha256 for file in sorted(part.iterdir())}
     progress = dataclasses.asdict(checkpoint.progress)
     write_json(part / "state.json", {"progress": progress, "precision": checkpoint.precision, "sha256": sums})
     place = folder / f"step-{checkpoint.progress.step:08d}"
@@ -145,8 +146,8 @@ def seed_step(seed: int, step: int, rank: int) -> None:
         step: Number of steps before this one.
         rank: Index of the process.
     """
-    digest = hashlib.sha256(f"{seed}/{step}/{rank}".encode()).digest()
-    torch.manual_seed(int.from_bytes(digest[:7], "big"))
+    mixed = hashlib.sha256(f"{seed}/{step}/{rank}".encode()).digest()
+    torch.manual_seed(int.from_bytes(mixed[:7], "big"))
 
 
 def _all(folder: Path) -> list[Path]:
@@ -163,15 +164,7 @@ def _read(place: Path) -> Checkpoint:
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"is damaged ({error!r})", place / "state.json") from error
     for name, expected in sums.items():
-        if not (place / name).exists() or _sha256(place / name) != expected:
+        if not (place / name).exists() or digest(place / name).sha256 != expected:
             raise DataError("is damaged: its checksum differs from state.json", place / name)
     tensors = {Path(name).stem: read_tensors(place / name) for name in sums}
     return Checkpoint(progress, tensors, precision)
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
