@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strukt.errors import DataError, MissingExtraError
-from strukt.train.model_folder import EXAMPLES, HUB
+from strukt.train.model_folder import HUB, LAST, PARTS
 
 try:
     from huggingface_hub import snapshot_download
@@ -13,17 +13,7 @@ except ImportError as error:
 
 CARD = "README.md"
 
-FILES = (
-    CARD,
-    "config.json",
-    "vocabularies.json",
-    "weights.safetensors",
-    "metrics.json",
-    "environment.json",
-    EXAMPLES,
-    "encoder/*",
-    "format.json",
-)
+FILES = (CARD, *PARTS, "encoder/*", LAST)
 """The files of a model that are downloaded; none of them is ever executed."""
 
 FAILURES = (OSError, ValueError, HTTPError)
