@@ -79,7 +79,8 @@ def fit(
     folder = RunFolder(Path(output))
     order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
     with _claimed(folder, order | {"sha256": _digest(trainable)}, resume, processes), torch.random.fork_rng():
-        _set_threads(config.trainer)
+        if config.trainer.threads:
+            torch.set_num_threads(config.trainer.threads)
         keep_freed_memory()
         bound_primitive_cache()
         model, usable = _begun(model_class, config, trainable)
@@ -220,11 +221,6 @@ def _digest(sentences: Sequence[Sentence]) -> str:
     for sentence in sentences:
         digest.update(str(sentence).encode())
     return digest.hexdigest()
-
-
-def _set_threads(options: TrainerConfig) -> None:
-    if options.threads:
-        torch.set_num_threads(options.threads)
 
 
 @contextlib.contextmanager
