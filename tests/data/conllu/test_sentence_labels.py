@@ -1,6 +1,7 @@
 """Classes in the comments of CoNLL-U."""
 
 import io
+from time import process_time
 
 import pytest
 
@@ -35,6 +36,13 @@ def test_a_class_is_added_before_the_words():
     [sentence] = read(f"# text = Too tepid\n{WORDS}")
     assert str(sentence.annotated(label="negative")) == f"# text = Too tepid\n# label = negative\n{WORDS}"
     assert str(sentence.annotated()) == str(sentence)
+
+
+def test_a_long_class_full_of_spaces():
+    before = process_time()  # were spaces tried as part of the class and after it, this would take half a minute
+    [sentence] = read(f"# label = too{' ' * 60_000}tepid \n{WORDS}")
+    assert len(sentence.label) == 60_008
+    assert process_time() - before < 2
 
 
 def test_an_empty_class_is_none():

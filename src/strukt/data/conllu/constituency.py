@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from strukt.data.conllu.rules import Word
+from strukt.data.conllu.rules import Word, comment
 from strukt.data.constituents import TRACE, BracketError, Tree, escape
 from strukt.data.files.blocks import Block
 from strukt.data.files.problems import Problem, Report
 
-_COMMENT = re.compile(r"#\s*constituency\s*=(.*)")
+KEY = "constituency"
+"""The key of the comment."""
 
 
 def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
@@ -18,7 +18,8 @@ def parse(block: Block, words: Sequence[Word], report: Report) -> Tree | None:
 
     The words of the tree, except traces, must be those of the sentence, escaped by `constituents.escape`.
     """
-    comments = [(line, match[1]) for line, text in _numbered(block) if (match := _COMMENT.match(text))]
+    numbered, pattern = enumerate(block.lines, block.line), comment(KEY)
+    comments = [(line, match[1]) for line, text in numbered if (match := pattern.fullmatch(text))]
     if not comments:
         message = "the sentence has no constituency tree"
         report(
@@ -50,18 +51,3 @@ def difference(tree: Tree, words: Sequence[Word]) -> str:
     if len(words) != len(leaves):
         return f"the sentence has {len(words)} words, but its tree {len(leaves)}"
     return ""
-
-
-def with_tree_comment(lines: Sequence[str], tree: Tree) -> list[str]:
-    """Return the lines of a sentence with its tree comment replaced, or added before the words if it has none.
-
-    If there are several such comments, only one is kept, since a sentence with two trees cannot be read.
-    """
-    old = [index for index, text in enumerate(lines) if _COMMENT.match(text)]
-    place = old[0] if old else sum(text.startswith("#") for text in lines)
-    kept = [text for text in lines[place:] if not _COMMENT.match(text)]
-    return [*lines[:place], f"# constituency = {tree}", *kept]
-
-
-def _numbered(block: Block) -> list[tuple[int, str]]:
-    return [(line, text) for line, text in enumerate(block.lines, block.line) if text.startswith("#")]

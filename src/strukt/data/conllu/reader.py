@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from strukt.data import sentence
 from strukt.data.conllu import constituency
-from strukt.data.conllu.rules import COLUMNS, Word, parse, with_columns
+from strukt.data.conllu.rules import COLUMNS, Word, parse, with_columns, with_comment
 from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
@@ -192,7 +192,7 @@ class Sentence(sentence.Sentence):
     def _with_tree(self, lines: list[str], tree: Tree) -> list[str]:
         if message := constituency.difference(tree, self.words):
             raise ValueError(f"tree: {message}; give a tree over the words of the sentence")
-        return constituency.with_tree_comment(lines, tree)
+        return with_comment(lines, constituency.KEY, tree)
 
     def _rows(self) -> Iterator[list[str]]:
         return (text.split("\t") for text in self.block.lines if not text.startswith("#"))

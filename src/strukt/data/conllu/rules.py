@@ -74,6 +74,19 @@ def with_columns(words: Sequence[Word], texts: Mapping[int, Sequence[str]]) -> l
     return [Word(*row) for row in zip(*columns, strict=True)]
 
 
+def comment(key: str) -> re.Pattern[str]:
+    """Return the pattern of the comment `# key = value`, whose group is the value, with the space around it."""
+    return re.compile(rf"#\s*{re.escape(key)}\s*=(.*)")
+
+
+def with_comment(lines: Sequence[str], key: str, value: object) -> list[str]:
+    """Return the lines of a sentence with this comment, in place of all with its key or before the words."""
+    old = [index for index, line in enumerate(lines) if comment(key).fullmatch(line)]
+    place = old[0] if old else sum(line.startswith("#") for line in lines)
+    kept = [line for index, line in enumerate(lines) if index >= place and index not in old]
+    return [*lines[:place], f"# {key} = {value}", *kept]
+
+
 class _Parser:
     """Check the lines of one sentence, with one rule per method."""
 

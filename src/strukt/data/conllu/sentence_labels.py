@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from typing_extensions import override
 from strukt.data import classes
 from strukt.data.conllu import reader
 from strukt.data.conllu.dependency_trees import tree_problems
-from strukt.data.conllu.rules import parse
+from strukt.data.conllu.rules import comment, parse, with_comment
 from strukt.data.files import Source
 from strukt.data.files.problems import Problem, stop
 from strukt.data.sentence import Cell, cells
@@ -48,8 +47,8 @@ class Sentence(classes.Sentence):
     @property
     def label(self) -> str | None:
         """The class in the comment; None if there is no such comment, or it is empty."""
-        labels = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
-        return (labels[0] or None) if labels else None
+        matches = (comment("label").fullmatch(line) for line in self.plain.comments)
+        return next((match[1].strip() for match in matches if match), "") or None
 
     @override
     def problems(self) -> Iterator[Problem]:
@@ -81,7 +80,7 @@ class Sentence(classes.Sentence):
         said = ({} if label is None else {"label": label}) | notes
         lines = list(self.block.lines)
         for key, value in said.items():
-            lines = _with_comment(lines, key, *cells(key, [value], 1))
+            lines = with_comment(lines, key, *cells(key, [value], 1))
         block = replace(self.block, lines=lines)
         return Sentence(reader.Sentence(block, parse(block, stop)))
 
@@ -104,15 +103,3 @@ def read(source: Source) -> Iterator[Sentence]:
         DataError: If the file cannot be read or is not well-formed. The error names file and line.
     """
     return map(Sentence, reader.read(source))
-
-
-def _comment(key: str) -> re.Pattern[str]:
-    return re.compile(rf"#\s*{re.escape(key)}\s*=\s*(.*?)\s*")
-
-
-def _with_comment(lines: Sequence[str], key: str, value: str) -> list[str]:
-    """Return the lines of a sentence with this comment, in place of comments with its key or before the words."""
-    old = [index for index, line in enumerate(lines) if _comment(key).fullmatch(line)]
-    place = old[0] if old else sum(line.startswith("#") for line in lines)
-    kept = [line for index, line in enumerate(lines) if index >= place and index not in old]
-    return [*lines[:place], f"# {key} = {value}", *kept]
