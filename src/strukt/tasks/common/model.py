@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.data.batching import batches
 from strukt.data.corpus import Readers
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
@@ -125,6 +126,11 @@ class Model(nn.Module, ModelPictures, ABC):
     @abstractmethod
     def collate(self, sentences: list[Sentence]) -> Batch:
         """Make a batch for `loss`, on the CPU."""
+
+    def collated(self, sentences: Sequence[Sentence]) -> Iterator[Batch]:
+        """Yield batches of sentences of similar length, as from `collate`, on the device of the model."""
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
+            yield self.collate([sentences[index] for index in indices]).to(self.device)
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:

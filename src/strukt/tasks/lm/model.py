@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from strukt.automata import Automaton
 from strukt.data import brackets, conllu
-from strukt.data.batching import batches, consecutive_batches
+from strukt.data.batching import consecutive_batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.errors import SettingError
@@ -273,8 +273,7 @@ class LanguageModel(Model):
         """Return the log-probability of a corpus: sentence by sentence, or as several streams in parallel."""
         tokens, context = self.config.trainer.tokens, self.config.context
         if self.config.text == "sentences":
-            groups = ([sentences[i] for i in indices] for indices in batches(self.sizes(sentences), tokens))
-            return log_prob_of_sentences(self.text(), (self.collate(group).to(self.device) for group in groups))
+            return log_prob_of_sentences(self.text(), self.collated(sentences))
         words = self.words.indices(form for sentence in sentences for form in [*sentence.forms, END])
         streams = torch.tensor(words, device=self.device).tensor_split(
             max(min(tokens // context, len(words)), 1)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from strukt.data import conllu
-from strukt.data.batching import batches
 from strukt.data.check.tags import partial_scheme_problems, scheme_problems, untagged_problem
 from strukt.data.sentence import UNANNOTATED, Sentence
 from strukt.data.tag_schemes import scheme_of, tag_fault
@@ -242,8 +241,7 @@ class Tagger(StructurePredictor):
     def _coded(self, sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
         """Yield the code and the tag index of each word."""
         assert self.codes is not None
-        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
-            batch = self.collate([sentences[index] for index in indices]).to(self.device)
+        for batch in self.collated(sentences):
             _, bits = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
             inside = batch.targets["tags"] >= 0
             codes = self.codes.codes(bits[inside]).tolist()

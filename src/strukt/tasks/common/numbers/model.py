@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data.batching import batches, consecutive_batches
+from strukt.data.batching import consecutive_batches
 from strukt.data.corpora.synthetic import numbers
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
@@ -157,14 +157,12 @@ class NumberModel(Model):
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """Return the scores, and a table of the scores by the length of sentences."""
-        corpus, total, rows = list(sentences), _Means(), defaultdict[int, _Means](_Means)
-        lengths = [len(sentence) for sentence in corpus]
+        total, rows = _Means(), defaultdict[int, _Means](_Means)
         with self.predicting():
-            for indices in batches(self.sizes(corpus), self.config.trainer.tokens):
-                batch = self.collate([corpus[index] for index in indices]).to(self.device)
-                for index, shares in zip(indices, self.score_shares(batch), strict=True):
+            for batch in self.collated(list(sentences)):
+                for sentence, shares in zip(batch.sentences, self.score_shares(batch), strict=True):
                     total.add(shares)
-                    rows[(lengths[index] - 1) // BUCKET].add(shares)
+                    rows[(len(sentence) - 1) // BUCKET].add(shares)
         table = {
             f"{BUCKET * row + 1}-{BUCKET * (row + 1)}": rows[row].result() | {"gold": rows[row].count}
             for row in sorted(rows)

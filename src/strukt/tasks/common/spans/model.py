@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.nn import SharedDropout
@@ -156,9 +155,7 @@ class SpanModel(StructurePredictor):
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Let a layer with codes count the labels of each code in the training corpus."""
         with self.predicting():
-            self.layer.calibrate(self._known(sentences))
-
-    def _known(self, sentences: Sequence[Sentence]) -> Iterator[tuple[Tensor, GoldSpans, Tensor]]:
-        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
-            batch = self.collate([sentences[index] for index in indices]).to(self.device)
-            yield self.words(batch.inputs, batch.lengths), GoldSpans.of(batch.targets), batch.lengths
+            self.layer.calibrate(
+                (self.words(batch.inputs, batch.lengths), GoldSpans.of(batch.targets), batch.lengths)
+                for batch in self.collated(sentences)
+            )
