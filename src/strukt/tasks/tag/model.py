@@ -19,6 +19,7 @@ from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.span_f1 import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
+from strukt.nn.inputs import precise
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import Average, cross_entropies, mean_loss
@@ -235,8 +236,7 @@ class Tagger(StructurePredictor):
         words, bits = self._words(inputs, lengths), None
         if self.codes is not None:
             words, bits = self.codes(words, lengths)
-        scores: Tensor = self.score(words)
-        return scores.to(torch.promote_types(scores.dtype, torch.float32)), bits
+        return precise(self.score(words)), bits
 
     def _coded(self, sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
         """Yield the code and the tag index of each word."""

@@ -11,6 +11,7 @@ from torch.nn import functional
 from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.losses import contrastive_hashing
+from strukt.nn.inputs import precise
 from strukt.nn.word_hash_layer import HashLayer
 from strukt.structures.bit_span_tree.distribution import to_codes
 from strukt.tasks.common.batch import Batch
@@ -41,7 +42,7 @@ class TokenCodes(CountedCodes):
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return vectors to score tags from, ``(batch, n, size)``, and scores of bits, ``(batch, n, bits)``."""
         vectors, bits = self.layer(words, lengths)
-        return vectors, bits.to(torch.promote_types(bits.dtype, torch.float32))
+        return vectors, precise(bits)
 
     def loss(self, first: Tensor, second: Tensor, batch: Batch) -> Tensor:
         """Return the contrastive loss of the words of a batch in two views, ``(batch, n, bits)`` each."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
+from strukt.nn.inputs import precise
 from strukt.nn.spans import between_words
 from strukt.tasks.common.spans.code_spans import CodeSpans, with_any_codes
 from strukt.tasks.common.spans.config import SpanTaskConfig
@@ -44,8 +44,7 @@ class PublishedCodes(CodeSpans):
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
         """Return the score of each bit of each span (equation 11), ``(batch, n + 1, n + 1, bits)``."""
-        scores: Tensor = self.hash(words)
-        return between_words(scores.to(torch.promote_types(scores.dtype, torch.float32)))
+        return between_words(precise(self.hash(words)))
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """Return the contrastive loss of the spans of the gold tree in two views (equation 20).
