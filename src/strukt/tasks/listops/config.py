@@ -7,6 +7,7 @@ from typing import Literal
 
 from strukt.data import corpus
 from strukt.errors import SettingError
+from strukt.tasks.common.classes.config import EstimatorName
 from strukt.tasks.common.config import OptimizerConfig, TaskConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.common.uses import Use
@@ -73,17 +74,7 @@ class Config(TaskConfig):
         "tree-budget",
         "none",
     ] = "tree"
-    estimator: Literal[
-        "sparse-marginals",
-        "sparsemap",
-        "marginals",
-        "argmax",
-        "spigot",
-        "perceptron",
-        "sample",
-        "relaxed",
-        "topk",
-    ] = "sparse-marginals"
+    estimator: EstimatorName = "sparse-marginals"
     budget: int = 5
     iterations: int = 0
     reads: Literal["nothing", "words"] = "nothing"
