@@ -73,7 +73,10 @@ def padded_size(lengths: Sequence[int]) -> int:
 
 
 def consecutive_batches(
-    sentences: Iterable[SentenceT], sizes: Callable[[list[SentenceT]], list[int]], max_tokens: int, most: int
+    sentences: Iterable[SentenceT],
+    sizes: Callable[[list[SentenceT]], list[int]],
+    max_tokens: int,
+    most: int = 32,
 ) -> Iterator[list[SentenceT]]:
     """Cut a stream of sentences into runs of consecutive sentences, each of bounded padded size.
 

@@ -43,9 +43,6 @@ from strukt.viz.svg import Picture
 BEGINNING = "·"
 """Symbol in pictures for the beginning of a text, before its first word."""
 
-AT_ONCE = 32
-"""Maximum number of sentences that are annotated at once."""
-
 
 class LanguageModel(Model):
     """A language model of any kind: hidden Markov model, grammar, network or n-grams."""
@@ -282,6 +279,6 @@ class LanguageModel(Model):
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
         """Yield groups of a few sentences, with their word indices, `(batch, n)`, and lengths."""
-        for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
+        for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

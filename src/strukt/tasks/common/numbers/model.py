@@ -43,9 +43,6 @@ from strukt.viz.svg import Picture
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-AT_ONCE = 32
-"""Maximum number of sentences that are annotated at once."""
-
 BUCKET = 5
 """Number of sentence lengths that share a row in the table of scores by length."""
 
@@ -172,7 +169,7 @@ class NumberModel(Model):
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Write the predictions to the MISC column."""
-        for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens, AT_ONCE):
+        for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens):
             with self.predicting():
                 predictions = self.predictions(self.read(self.collate(group).to(self.device)))
             for sentence, prediction in zip(group, predictions, strict=True):
