@@ -167,7 +167,7 @@ class _Tree:
             if isinstance(node, ast.Call):
                 called.add(node.func)
             self._take(node, node in called)
-            pending.extend(child for _, child in self._parts(node))
+            pending.extend(child for _, child in _children(node))
 
     def sentence(self, path: str | None) -> conllu.Sentence:
         first, last = self._span
@@ -185,7 +185,7 @@ class _Tree:
     def _take(self, node: ast.AST, is_called: bool) -> None:
         """Attach to the head of a node the heads of its children and its own other tokens; tag its own tokens."""
         head = self._head(node)
-        for field, child in self._parts(node):
+        for field, child in _children(node):
             if self._head(child) != head:
                 self._attach(self._head(child), head, field)
         for index in self._direct_tokens(node):
@@ -201,7 +201,7 @@ class _Tree:
     def _head(self, node: ast.AST) -> int:
         direct = self._direct_tokens(node)
         while type(node).__name__ in HEAD_CHILD or not direct:
-            node = getattr(node, HEAD_CHILD.get(type(node).__name__, ""), None) or self._parts(node)[0][1]
+            node = getattr(node, HEAD_CHILD.get(type(node).__name__, ""), None) or next(_children(node))[1]
             direct = self._direct_tokens(node)
         if isinstance(node, ast.Attribute):
             return direct[-1]
@@ -209,12 +209,9 @@ class _Tree:
 
     def _direct_tokens(self, node: ast.AST) -> list[int]:
         """Return the indices of the tokens of a node that belong to none of its children."""
-        taken = {index for _, child in self._parts(node) for index in range(*self._module.covered(child))}
+        taken = {index for _, child in _children(node) for index in range(*self._module.covered(child))}
         span = self._span if node is self._statement else self._module.covered(node)
         return [index for index in range(*span) if index not in taken]
-
-    def _parts(self, node: ast.AST) -> list[tuple[str, ast.AST]]:
-        return list(_children(node))
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
