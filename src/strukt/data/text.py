@@ -49,12 +49,11 @@ def tokenize(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def read_for_entities(source: Source, report: Report = stop) -> Iterator[entity_notes.Sentence]:
+def read_for_entities(source: Source) -> Iterator[entity_notes.Sentence]:
     r"""Read plain text as `read` does, as sentences that can be annotated with entities.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
         DataError: If `read` raises it.
@@ -65,5 +64,5 @@ def read_for_entities(source: Source, report: Report = stop) -> Iterator[entity_
         >>> sentence.forms, sentence.entities
         (['Ada', 'spoke', '.'], [])
     """
-    for number, plain in enumerate(read(source, report)):
+    for number, plain in enumerate(read(source)):
         yield entity_notes.Sentence(plain, None, number == 0, [])
