@@ -28,7 +28,7 @@ class DefinedWords(ClassPrediction):
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
         """Draw the most probable words, in order of probability."""
-        return self._drawn("word", self.ranking[:DRAWN])
+        return self._drawn("probability of each word", "p", self.ranking[:DRAWN])
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,4 @@ class NearWords(DefinedWords):
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
         """Draw the nearest words, in order of their cosines."""
-        names = self.ranking[:DRAWN]
-        row = [self.probabilities[name] for name in names]
-        return HeatMap("cosine with each word", ["cos"], names, [row])
+        return self._drawn("cosine with each word", "cos", self.ranking[:DRAWN])

@@ -46,11 +46,10 @@ class ClassPrediction:
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002
         """Draw the probability of each class, or of the most probable ones if there are many."""
         names = list(self.probabilities) if len(self.probabilities) <= DRAWN else self.ranking[:DRAWN]
-        return self._drawn("class", names)
+        return self._drawn("probability of each class", "p", names)
 
     def _written(self, label: str) -> str:
         return f"{self.probabilities[label]:.{DIGITS}f}"
 
-    def _drawn(self, kind: str, names: Sequence[str]) -> HeatMap:
-        row = [self.probabilities[name] for name in names]
-        return HeatMap(f"probability of each {kind}", ["p"], names, [row])
+    def _drawn(self, title: str, measure: str, names: Sequence[str]) -> HeatMap:
+        return HeatMap(title, [measure], names, [[self.probabilities[name] for name in names]])
