@@ -49,13 +49,12 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
         raise ValueError(
             f"{kind.__name__}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(hints)}"
         )
+    arguments = dict(values)
     for name, value in values.items():
-        if not dataclasses.is_dataclass(hints[name]):
+        if dataclasses.is_dataclass(hints[name]):
+            arguments[name] = from_dict(hints[name], value)
+        else:
             require_type(name, hints[name], value)
-    arguments = {
-        name: from_dict(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
-        for name, value in values.items()
-    }
     return dataclasses.replace(_earlier(kind()), **arguments)  # type: ignore[type-var]
 
 
