@@ -14,7 +14,6 @@ from strukt.data.conllu import entity_notes
 from strukt.data.conllu.mention_brackets import is_type
 from strukt.data.constituents.binarisation import EMPTY
 from strukt.data.entities import Entity, json_lines
-from strukt.data.parts import Part
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
@@ -60,8 +59,8 @@ class EntityModel(SpanModel):
     @staticmethod
     @override
     def has_annotation(config: Config, sentence: Sentence) -> bool:
-        is_complete = not EntityModel.is_partial(sentence)
-        return is_complete or bool(_annotated(sentence).entities or _forbidden(sentence))
+        is_known = not EntityModel.is_partial(sentence) or bool(_annotated(sentence).entities)
+        return is_known or any(part.kind == "span" for part in sentence.forbidden)
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
@@ -165,10 +164,6 @@ class EntityModel(SpanModel):
 
 def _annotated(sentence: Sentence) -> entities.Sentence:
     return require_format(sentence, entities.Sentence, "this task needs a file of entities")
-
-
-def _forbidden(sentence: Sentence) -> list[Part]:
-    return [part for part in sentence.forbidden if part.kind == "span"]
 
 
 def _labelled(entities: Sequence[Entity]) -> list[Entity]:
