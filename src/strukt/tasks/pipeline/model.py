@@ -17,8 +17,7 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.partial_annotation import with_annotation
 from strukt.tasks.common.prediction import Prediction, WordPrediction
-from strukt.tasks.common.sentence_model import SentenceModel
-from strukt.tasks.common.structure_predictor import UncertainModel
+from strukt.tasks.common.structure_predictor import StructurePredictor, UncertainModel
 from strukt.tasks.common.symbols import COLUMN, TYPES, Forms
 from strukt.tasks.pipeline.components import COMPONENTS, Component, SharedEncoder
 from strukt.tasks.pipeline.config import Config
@@ -124,8 +123,7 @@ class Pipeline(UncertainModel):
     def entropies(self, batch: Batch) -> Tensor:
         """Return the sum of the entropies of tags, trees and entities, which are independent given the scores."""
         batches = self.batches(batch)
-        of_parts = [cast(UncertainModel, part).entropies(batches[name]) for name, part in self.parts.items()]
-        return torch.stack(of_parts).sum(0)
+        return torch.stack([model.entropies(batches[name]) for name, model in self._models().items()]).sum(0)
 
     def batches(self, batch: Batch) -> dict[str, Batch]:
         """Encode a batch once, for all components.
@@ -167,8 +165,8 @@ class Pipeline(UncertainModel):
         for name, model in self._models().items():
             model.calibrate(COMPONENTS[name].views(sentences))
 
-    def _models(self) -> dict[str, SentenceModel]:
-        return {name: cast(SentenceModel, model) for name, model in self.parts.items()}
+    def _models(self) -> dict[str, StructurePredictor]:
+        return {name: cast(StructurePredictor, model) for name, model in self.parts.items()}
 
 
 def _chosen(config: Config) -> dict[str, Component]:
