@@ -135,7 +135,7 @@ def require_valid(config: Any) -> None:
     """
     require_possible(config)
     config.require_fitting()
-    require_read(config, flat(dataclasses.asdict(config)))
+    require_read(config)
 
 
 def require_possible(config: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -49,20 +49,21 @@ class Use:
         return any(name.startswith(each) if each.endswith(".") else name == each for each in self.names)
 
 
-def require_read(config: Any, options: Mapping[str, Any]) -> None:
+def require_read(config: Any) -> None:
     """Check that options without effect have their default value, or the default of an earlier version.
 
     Args:
         config: The configuration of a task, a dataclass. Its class and the base classes list the conditions as
             `uses`.
-        options: The options of the configuration by their dotted names, as `flat` returns them.
 
     Raises:
         SettingError: If an option without effect has another value; the message names the condition.
     """
-    current = flat(dataclasses.asdict(type(config)()))
-    earlier = flat(dataclasses.asdict(from_dict(type(config), {})))
-    unused = [use for use in _uses_of(type(config)) if not use.is_read(config)]
+    kind = type(config)
+    options, current, earlier = (
+        flat(dataclasses.asdict(each)) for each in (config, kind(), from_dict(kind, {}))
+    )
+    unused = [use for use in _uses_of(kind) if not use.is_read(config)]
     for use in unused:
         for name, value in options.items():
             if use.concerns(name) and value not in (current[name], earlier[name]):
