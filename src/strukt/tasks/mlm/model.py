@@ -127,9 +127,7 @@ class MaskedLanguageModel(EncodedModel):
         total, count = 0.0, 0
         with self.predicting():
             for indices in batches(self.sizes(pieces), self.config.trainer.tokens):
-                batch = self._hidden(
-                    [pieces[index] for index in indices], [drawn[index] for index in indices]
-                )
+                batch = self._hidden([pieces[index] for index in indices], [drawn[index] for index in indices])
                 log_probs = self._log_probs_of_hidden(batch.to(self.device))
                 total, count = total + float(not_nan(log_probs).double().sum()), count + len(log_probs)
         if count == 0:
@@ -194,16 +192,10 @@ class MaskedLanguageModel(EncodedModel):
         """Make a batch in which the words marked in `drawn` are hidden."""
         forms, targets = [], []
         for sentence, row in zip(sentences, drawn, strict=True):
-            forms.append([MASK if hide else form for form, hide in zip(sentence.forms, row, strict=True)])
-            targets.append(
-                torch.tensor(
-                    [
-                        self._number(form) if hide else -1
-                        for form, hide in zip(sentence.forms, row, strict=True)
-                    ],
-                    dtype=torch.long,
-                )
-            )
+            pairs = list(zip(sentence.forms, row, strict=True))
+            forms.append([MASK if hide else form for form, hide in pairs])
+            numbers = [self._number(form) if hide else -1 for form, hide in pairs]
+            targets.append(torch.tensor(numbers, dtype=torch.long))
         batch = self._read(forms)
         words = pad_sequence(targets, batch_first=True, padding_value=-1)
         return Batch(sentences, batch.lengths, batch.inputs, {"words": words})
