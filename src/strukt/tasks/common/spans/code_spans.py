@@ -46,9 +46,9 @@ class CodeSpans(CountedCodes, SpanLayer):
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Return the score of each bit of each span's code, ``(batch, n + 1, n + 1, bits)``."""
 
-    @abstractmethod
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """Return a distribution over trees, without codes, that contain the known spans."""
+        """Return a distribution over trees that contain the known spans; by default, all codes are summed out."""
+        return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         return BitSpanTree(self.scores(words, lengths), lengths, validate_args=False)
@@ -99,11 +99,6 @@ class CodeSpans(CountedCodes, SpanLayer):
         codes = to_codes(spans.at(trees.scores[0]) > 0)
         for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
             yield code, self.labels.symbols[label]
-
-
-def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-    """Return the distribution over trees that contain the known spans, with all codes summed out."""
-    return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:

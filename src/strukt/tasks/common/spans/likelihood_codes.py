@@ -14,7 +14,7 @@ from strukt.nn import AttentionHash
 from strukt.nn.perceptron import perceptron
 from strukt.nn.spans import fenceposts
 from strukt.structures.bit_span_tree.distribution import to_bits, to_codes
-from strukt.tasks.common.spans.code_spans import CodeSpans, with_any_codes
+from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.layer import GoldSpans
 
@@ -73,7 +73,7 @@ class LikelihoodCodes(CodeSpans):
         All other spans then have the code word of the empty label. Without code words, all codes are summed out.
         """
         if self.code_words is None:
-            return with_any_codes(trees, gold, lengths)
+            return super().agreeing(trees, gold, lengths)
         scores = trees.scores[0]
         known = (gold.at(scores) * self.code_words[gold.labels]).sum(-1)
         places = (gold.items, gold.starts, gold.ends)

@@ -8,12 +8,11 @@ from typing import ClassVar
 from torch import Tensor
 
 from strukt.data.vocabulary import Vocabulary
-from strukt.distributions import BitSpanTree, SpanTree
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
 from strukt.nn.inputs import precise
 from strukt.nn.spans import between_words
-from strukt.tasks.common.spans.code_spans import CodeSpans, with_any_codes
+from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.layer import GoldSpans
 
@@ -56,6 +55,3 @@ class PublishedCodes(CodeSpans):
         spans = gold.among(self.agreeing(trees[0], gold, lengths).sample(), self.empty)
         first, second = (spans.at(view.bit_marginals) for view in trees)
         return contrastive_hashing(first, second, spans.labels, self.variant, temperature=1.0)
-
-    def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        return with_any_codes(trees, gold, lengths)
