@@ -77,8 +77,11 @@ def fit(
     if not trainable:
         raise DataError("holds no sentence to train on", config.train or None)
     folder = RunFolder(Path(output))
-    order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
-    with _claimed(folder, order | {"sha256": _digest(trainable)}, resume, processes), torch.random.fork_rng():
+    is_first = processes.rank == 0  # only this process claims and locks the folder
+    with contextlib.ExitStack() as stack, torch.random.fork_rng():
+        if is_first:
+            order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
+            stack.enter_context(folder).claim(order | {"sha256": _digest(trainable)}, resume)
         if config.trainer.threads:
             torch.set_num_threads(config.trainer.threads)
         keep_freed_memory()
@@ -89,9 +92,9 @@ def fit(
         model.examples = examples_of(model, dev_sentences)
         if any(True for _ in model.parameters()):
             _run(model, usable, dev_sentences, folder, processes)
-        elif processes.rank == 0:
+        elif is_first:
             _count(model, usable, dev_sentences, folder)
-    metrics: dict[str, Any] = read_metrics(folder.path) if processes.rank == 0 else {}
+    metrics: dict[str, Any] = read_metrics(folder.path) if is_first else {}
     return metrics
 
 
@@ -124,17 +127,6 @@ def _begun(
             config.train or None,
         )
     return (built(usable) if long else model), usable
-
-
-@contextlib.contextmanager
-def _claimed(folder: RunFolder, order: dict[str, Any], resume: bool, processes: Processes) -> Iterator[None]:
-    """Check that the run may use the folder, and lock it within the context; only process 0 does so."""
-    if processes.rank > 0:
-        yield
-        return
-    with folder:
-        folder.claim(order, resume)
-        yield
 
 
 def _run(
