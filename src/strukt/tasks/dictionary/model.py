@@ -59,7 +59,8 @@ class ReverseDictionary(Classifier):
     ) -> None:
         super().__init__(config, vocabularies, encoder)
         self.vectors: Tensor | None
-        self.register_buffer("vectors", _unit(vectors), persistent=False)
+        unit = None if vectors is None else functional.normalize(vectors, dim=-1)
+        self.register_buffer("vectors", unit, persistent=False)
         if self.vectors is not None:
             if len(self.vectors) != len(vocabularies["labels"]):
                 raise ValueError(f"{len(self.vectors)} vectors for {len(vocabularies['labels'])} words")
@@ -156,7 +157,3 @@ def _vectors_of(config: Config, assets: Path | None) -> Tensor | None:
         return load_file(assets / VECTORS)["vectors"]
     except (OSError, SafetensorError, KeyError) as error:
         raise DataError(f"the vectors of words cannot be read ({error})", assets / VECTORS) from None
-
-
-def _unit(vectors: Tensor | None) -> Tensor | None:
-    return None if vectors is None else functional.normalize(vectors, dim=-1)
