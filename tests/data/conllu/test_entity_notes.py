@@ -286,6 +286,14 @@ def test_a_long_note_that_is_wrong_at_its_end(tail):
         assert process_time() - before < 2
 
 
+def test_a_long_declaration_that_is_wrong_at_its_end():
+    before = process_time()
+    comment = f"# global.Entity ={' ' * 60_000}eid etype"  # no declaration, as it has two words
+    [found] = read(f"{comment}\n{words('_')}\n")
+    assert not found.is_annotated
+    assert process_time() - before < 2
+
+
 @given(st.text("()ab", max_size=9))
 def test_which_notes_can_be_understood(note):
     # Rest after each piece, by brute force: a single mention, one that opens, one that closes.

@@ -30,7 +30,8 @@ from strukt.data.files.problems import Problem, Report, stop
 from strukt.data.parts import Part
 from strukt.data.sentence import Cell
 
-_DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
+# The pattern can match white space in only one way; otherwise a long comment could take quadratic time.
+_DECLARATION = re.compile(r"#\s*global\.Entity\s*=(?:\s*(\S+))?\s*")
 _PARTIAL = re.compile(r"#\s*entities\s*=\s*partial\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
 
@@ -215,9 +216,10 @@ def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -
     fields = before
     for number, text in enumerate(block.lines, block.line):
         if match := _DECLARATION.fullmatch(text):
-            fields = tuple(match[1].split("-"))
+            declared = match[1] or ""
+            fields = tuple(declared.split("-"))
             if "etype" not in fields[1:]:
-                message = f"the fields of a mention are {match[1]!r}, with no etype after the identifier"
+                message = f"the fields of a mention are {declared!r}, with no etype after the identifier"
                 report(Problem("entity", message, "declare them as eid-etype-...", block.path, number))
                 fields = NEW_FIELDS  # so that reading can continue
     return fields

@@ -22,7 +22,7 @@ from strukt.errors import DataError
 RECORD = "SOURCE.json"
 """The file that records the corpus in a folder: its name, version, addresses and licence."""
 
-_LICENCE = re.compile(r"^License:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)  # as in Universal Dependencies
+_LICENCE = re.compile(r"^License:[ \t]*(\S.*)", re.MULTILINE)  # as in Universal Dependencies
 
 Watch = Callable[[str], Progress]
 """Called with the name of each file before it is fetched; returns the `Progress` for its bytes."""
@@ -194,7 +194,7 @@ def _digest(note: Mapping[str, Any]) -> Digest:
 def _licence(path: Path) -> str:
     with explained(path, "read"):
         match = _LICENCE.search(path.read_text(encoding="utf-8", errors="replace"))
-    return match[1] if match else f"not stated in {path.name}"
+    return match[1].rstrip() if match else f"not stated in {path.name}"
 
 
 @contextlib.contextmanager
