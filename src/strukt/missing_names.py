@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import strukt
+
+_LAYERS = (
+    "BiLSTM",
+    "Biaffine",
+    "CRF",
+    "CompoundPCFG",
+    "Entmax",
+    "Entmax15",
+    "KneserNey",
+    "LatentStructure",
+    "MeanFieldAttention",
+    "MeanFieldEncoder",
+    "NeuralHMM",
+    "NeuralPCFG",
+    "ProbabilisticTransformer",
+    "Sparsemax",
+    "StructuredAttention",
+    "Transformer",
+    "TreeGCN",
+)
+"""Layers of `strukt.nn`, listed so that a lookup in `strukt`, even one that only tries, does not load PyTorch."""
 
 _CLASSES = {
     "Alignment": "strukt.MonotoneAlignment",
@@ -38,8 +59,9 @@ def missing_name(module: str, name: str) -> AttributeError:
         module 'strukt.nn' has no attribute 'SemiMarkovCRF'; use strukt.SemiMarkov
     """
     place = _CLASSES.get(name)
-    if not place and name[:1].isupper():  # as of a class: others are often looked up to see if they exist
-        homes = (home for home in ("strukt", "strukt.nn") if name in import_module(home).__all__)
-        place = next((f"{home}.{name}" for home in homes), None)
+    if name in strukt.__all__:
+        place = f"strukt.{name}"
+    elif name in _LAYERS:
+        place = f"strukt.nn.{name}"
     remedy = f"; use {place}" if place else ""
     return AttributeError(f"module {module!r} has no attribute {name!r}{remedy}", name=name)

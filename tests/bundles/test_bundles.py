@@ -13,7 +13,7 @@ from strukt.train import saved_model
 
 SAVED = sorted(path.parent for path in Path(__file__).parent.glob("*/*/output"))
 ANSWERS = sorted(Path(__file__).parent.glob("*/object-*.json"))
-NUMBER = re.compile(r"-?\d+\.\d+")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e-\d+)?")
 
 
 def test_there_is_a_model_of_every_task_and_of_every_kind():

@@ -64,7 +64,7 @@ OPTIMA = mutations(
                 ("ranks + 1 -", "0 * ranks + 1 -"),
             ],
             "mappings/ksubset_budget": [
-                ("torch.where(fits, free,", "torch.where(~fits, free,"),
+                ("torch.where(total <= k.unsqueeze(-1), free,", "torch.where(total > k.unsqueeze(-1), free,"),
             ],
             "losses/fenchel_young": [
                 ("None, None, grad * slope", "None, None, None"),

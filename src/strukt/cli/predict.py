@@ -158,7 +158,7 @@ def _share(text: str | None) -> tuple[int, int]:
         return 1, 1
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"--shard is {text}; expected I/N with I from 1 to N, such as 2/8")
+        raise UsageError(f"--shard is {text:.40}; expected I/N with I from 1 to N, such as 2/8")
     return int(match[1]), int(match[2])
 
 

@@ -55,11 +55,11 @@ def _require_independent_terms(factor: AnyFactor, owner: Places) -> None:
         owner: The number of the group of each variable of the graph; -1 for those outside all groups.
     """
     assert isinstance(factor, Soft)
-    own = np.full(factor.variables.size, -1)
+    member = np.full(factor.variables.size, -1)
     for number, places in enumerate(factor.groups()):
-        own[places] = number
+        member[places] = number
     for places in factor.cliques():
-        rest = owner[factor.variables.index[places[own[places] < 0]]]
+        rest = owner[factor.variables.index[places[member[places] < 0]]]
         grouped = rest[rest >= 0]
         if len(np.unique(grouped)) < len(grouped):
             raise ValueError(

@@ -104,8 +104,8 @@ def _padded(
     targets: Tensor, target_lengths: Tensor, device: torch.device, batched: bool, check: bool
 ) -> Tensor:
     """Return targets as rows ``(batch, S)``; concatenated ones are split and padded."""
-    own_device = getattr(targets, "device", device)  # PyTorch takes targets on the CPU, too
-    arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", own_device)
+    origin = getattr(targets, "device", device)  # PyTorch takes targets on the CPU, too
+    arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", origin)
     targets = targets.to(device)
     if targets.dim() == 2 or not batched:
         batch, longest = len(target_lengths), _largest(target_lengths, check)

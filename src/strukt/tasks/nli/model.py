@@ -55,7 +55,7 @@ class EntailmentModel(ClassModel):
 
     @staticmethod
     @override
-    def given_heads(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], list[int]]:
+    def heads_of_parts(sentence: Sentence, option: str = TREES_OPTION) -> tuple[list[int], list[int]]:
         message = (
             f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
             "give a file such as FILE.conllu"

@@ -51,13 +51,13 @@ class ClassModel(StructuredModel):
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Return all sentences; check that each has its trees if the model reads given trees."""
-        if _reads_given_trees(config):
+        if _reads_trees(config):
             for sentence in sentences:
-                cls.given_heads(sentence)
+                cls.heads_of_parts(sentence)
         return sentences
 
     @staticmethod
-    def given_heads(sentence: Sentence, option: str = TREES_OPTION) -> Sequence[list[int]]:
+    def heads_of_parts(sentence: Sentence, option: str = TREES_OPTION) -> Sequence[list[int]]:
         """Return the heads in the column HEAD, a list for each of the `parts` of a sentence.
 
         Args:
@@ -79,8 +79,8 @@ class ClassModel(StructuredModel):
     @override
     def require_usable(self, sentence: Sentence) -> None:
         """Raise a DataError if the model reads given trees and the sentence has none."""
-        if _reads_given_trees(self.config):
-            self.given_heads(sentence)
+        if _reads_trees(self.config):
+            self.heads_of_parts(sentence)
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
@@ -139,8 +139,8 @@ class ClassModel(StructuredModel):
     def _of_trees(self, reader: TreeReader, batch: Batch) -> Mixture:
         """Return the vectors of sentences, one for each tree that the reader reads; all first parts come first."""
         heads = None
-        if _reads_given_trees(self.config):
-            by_part = zip(*map(self.given_heads, batch.sentences), strict=True)
+        if _reads_trees(self.config):
+            by_part = zip(*map(self.heads_of_parts, batch.sentences), strict=True)
             rows = [torch.tensor(row) for part in by_part for row in part]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
         mixture: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
@@ -149,7 +149,7 @@ class ClassModel(StructuredModel):
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
         """Return the heads in the column HEAD of each of the `parts` of a sentence."""
-        return [torch.tensor(heads) for heads in self.given_heads(sentence, "--against")]
+        return [torch.tensor(heads) for heads in self.heads_of_parts(sentence, "--against")]
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
@@ -167,7 +167,7 @@ class ClassModel(StructuredModel):
         return [label_of(sentence)]
 
 
-def _reads_given_trees(config: Any) -> bool:
+def _reads_trees(config: Any) -> bool:
     return bool(config.model == "latent-tree" and config.latent.tree == "given")
 
 
