@@ -78,6 +78,7 @@ def test_unknown_format():
 
 READERS = {
     "words": corpus.WORDS,
+    "heads": corpus.HEADS,
     "trees": corpus.TREES,
     "entities": corpus.ENTITIES,
     "logical forms": corpus.LOGICAL_FORMS,
@@ -112,6 +113,15 @@ def test_a_format_that_is_read_for_something_else(name, path, message):
     with pytest.raises(DataError) as caught:
         corpus.read(path, readers=READERS[name])
     assert str(caught.value).startswith(message)
+
+
+def test_only_formats_with_annotation_are_expected_of_a_corpus_to_learn_from():
+    with pytest.raises(DataError, match=r"a\.ptb: has the format brackets; expected conllu$"):
+        corpus.read_annotated("a.ptb", readers=corpus.HEADS)
+    with pytest.raises(DataError, match=r"a\.ptb: has the format brackets; expected one of conllu, columns$"):
+        corpus.read_annotated("a.ptb", readers=corpus.WORDS)
+    with pytest.raises(DataError, match=r"a\.tsv: has the format columns; expected one of text, conllu, brackets$"):
+        corpus.read_annotated("a.tsv", readers=corpus.TEXTS)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_what_is_repaired_is_told(client):
     [
         ("news.conllu", f"1\ta{COLUMNS}\n\n1\tdog\t_\n\n", "^news.conllu:3: expected 10 columns, found 3"),
         ("news.conllu", "", "^news.conllu: .*no sentence"),
-        ("news.tsv", "Ada\tB-PER\n\n", "^news.tsv:1: a dependency parser needs a CoNLL-U file"),
+        ("news.tsv", "Ada\tB-PER\n\n", "^news.tsv: has the format columns; expected one of conllu, text"),
         ("news.pdf", "x", "^news.pdf: its name does not determine the format"),
         ("../news", "x", "^../news: its name does not determine the format"),
         ("-", "x", "^-: its name does not determine the format"),

@@ -19,7 +19,10 @@ Readers = Mapping[str, Callable[[Source], Iterator[Sentence]]]
 """The reader of each format; the first format is the default for standard input."""
 
 WORDS: Readers = MappingProxyType({"conllu": conllu.read, "columns": columns.read, "text": text.read})
-"""Formats of sentences whose words have tags or heads."""
+"""Formats of sentences whose words have tags."""
+
+HEADS: Readers = MappingProxyType({"conllu": conllu.read, "text": text.read})
+"""Formats of sentences whose words have heads."""
 
 TREES: Readers = MappingProxyType(
     {"brackets": brackets.read, "conllu": conllu.read, "text": brackets.read_text}
@@ -112,7 +115,7 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     Args:
         source: A path, `-` for standard input, or an open stream.
         format: One of `FORMATS`; if None, inferred from the name; standard input has the first of `readers`.
-        readers: Formats to accept, by purpose: `WORDS`, `TREES`, `ENTITIES`, `ALL_LAYERS`, `TEXTS`,
+        readers: Formats to accept, by purpose: `WORDS`, `HEADS`, `TREES`, `ENTITIES`, `ALL_LAYERS`, `TEXTS`,
             `LOGICAL_FORMS`, `CLASSES`, `PAIRS` or `LISTS`.
 
     Raises:
@@ -124,7 +127,8 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     if format not in FORMATS:
         raise ValueError(f"format: there is no {format!r}; choose one of {', '.join(FORMATS)}")
     if format not in readers:
-        raise DataError(f"has the format {format}; expected one of {', '.join(readers)}", name_of(source))
+        expected = ("one of " if len(readers) > 1 else "") + ", ".join(readers)
+        raise DataError(f"has the format {format}; expected {expected}", name_of(source))
     return readers[format](source)
 
 
@@ -136,7 +140,9 @@ def read_annotated(source: Source, format: str | None = None, readers: Readers =
     """
     if format is None:
         format = format_of(source, readers)
-    if format == "text" and readers is not TEXTS:
-        known = ", ".join(name for name in readers if name != "text")
-        raise DataError(f"plain text has no annotation; give a corpus as {known}", name_of(source))
+    if readers is not TEXTS:
+        readers = {name: reader for name, reader in readers.items() if name != "text"}
+        if format == "text":
+            known = ", ".join(readers)
+            raise DataError(f"plain text has no annotation; give a corpus as {known}", name_of(source))
     return read(source, format, readers)

@@ -34,7 +34,7 @@ class Config(TaskConfig):
     """
 
     summary = "the head of each word and the label of the arc to it"
-    readers = corpus.WORDS
+    readers = corpus.HEADS
     uses = (
         Use(
             ["partial"],

@@ -38,7 +38,7 @@ def unlabelled(config: Config) -> list[Sentence]:
     """Return the sentences of the unlabelled corpus, without trees."""
     if not config.unlabelled:
         return []
-    sentences = corpus.read(config.unlabelled, readers=config.readers)
+    sentences = corpus.read(config.unlabelled, readers=corpus.WORDS)
     return [conllu.from_forms(s.forms, (), s.path, s.line) for s in sentences if s.forms]
 
 
