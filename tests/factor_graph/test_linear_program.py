@@ -155,9 +155,12 @@ def a_tree_without_arcs():
 )
 def test_what_does_not_converge_is_said(make):
     graph, scores = make()
-    with pytest.warns(UserWarning, match="still disagree after 10000 iterations: the gap is"):
+    with pytest.warns(UserWarning, match="still disagree after 10000 iterations: the gap is") as caught:
         found = graph.lp_sparsemap(scores)
     assert not found.status
+    assert "if the constraints contradict each other, lp_map(exact=True) raises" in str(caught[0].message)
+    with pytest.raises(InfeasibleError):
+        graph.lp_map(scores, exact=True)
 
 
 def test_a_bound_is_kept_in_silence(recwarn):

@@ -239,6 +239,7 @@ def warn_unless_converged(solution: Solution) -> None:
         warnings.warn(
             f"the factors of {int(failed.sum())} of {len(failed)} graphs still disagree after "
             f"{int(solution.iterations.max())} iterations: the gap is {solution.gap[failed].max().item():.2g}, "
-            f"copies differ from their variables by up to {solution.primal_residual[failed].max().item():.2g}",
+            f"copies differ from their variables by up to {solution.primal_residual[failed].max().item():.2g}; "
+            "if the constraints contradict each other, lp_map(exact=True) raises InfeasibleError",
             stacklevel=4,
         )
