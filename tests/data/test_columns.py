@@ -76,6 +76,11 @@ def test_notes_beside_words_without_tags_are_refused():
         untagged.with_misc(p=["1"])
 
 
+def test_too_many_columns_are_refused_with_a_command_that_leaves_two():
+    with pytest.raises(DataError, match=r"found 4 columns; keep these two: cut -f1,2 FILE$"):
+        read(b"Ada\tNNP\tB-NP\tB-PER\n\n")
+
+
 @pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", " ", "\u00a0 "])
 def test_words_and_tags_of_white_space_alone_are_refused(space):
     """Without its tag, the line would end the sentence."""

@@ -117,7 +117,7 @@ def missing(sentence: Sentence, index: int = 1) -> Iterator[Problem]:
 
 def _faults(row: list[str]) -> Iterator[tuple[str, str, str]]:
     if len(row) > len(COLUMNS):
-        yield "column-count", f"expected word and tag, found {len(row)} columns", "keep these two"
+        yield "column-count", f"expected word and tag, found {len(row)} columns", "keep these two: cut -f1,2 FILE"
     if len(row) == 1 and " " in row[0]:
         remedy = f"put one TAB between the word and its tag; {PLAIN_TEXT}"
         yield "column-count", "the line has spaces but no TAB", remedy
