@@ -120,7 +120,7 @@ def test_only_formats_with_annotation_are_expected_of_a_corpus_to_learn_from():
         corpus.read_annotated("a.ptb", readers=corpus.HEADS)
     with pytest.raises(DataError, match=r"a\.ptb: has the format brackets; expected one of conllu, columns$"):
         corpus.read_annotated("a.ptb", readers=corpus.WORDS)
-    with pytest.raises(DataError, match=r"a\.tsv: has the format columns; expected one of text, conllu, brackets$"):
+    with pytest.raises(DataError, match=r"has the format columns; expected one of text, conllu, brackets$"):
         corpus.read_annotated("a.tsv", readers=corpus.TEXTS)
 
 
