@@ -44,6 +44,23 @@ def test_every_problem_has_file_line_and_remedy(corpus, capsys):
     assert all("; " in line for line in problems)
 
 
+def test_of_many_problems_of_a_kind_the_first_are_listed(corpus, capsys):
+    wide = "Dogs\tNNS\tB-NP\tO\n\n"
+    path = corpus(wide * 20 + "Dogs\n\n" + wide * 1210, "wide.tsv")
+    assert main(["check", "tag", path]) == 2
+    *listed, rest, other = capsys.readouterr().out.splitlines()[:22]
+    assert [line.split(":")[1] for line in listed] == [str(line) for line in range(1, 41, 2)]
+    assert rest == "... and 1,210 more of this kind"
+    assert other.startswith(f"{path}:41: the word 'Dogs' has no tag")
+
+
+def test_a_few_problems_are_all_listed(corpus, capsys):
+    assert main(["check", "tag", corpus("Dogs\n\n" * 20, "bare.tsv")]) == 2
+    out = capsys.readouterr().out
+    assert out.count("has no tag") == 20
+    assert "of this kind" not in out
+
+
 def test_what_is_repaired_is_said_but_is_no_fault(tmp_path, capsys):
     path = tmp_path / "crlf.conllu"
     path.write_bytes(GOOD.replace("\n", "\r\n").encode())

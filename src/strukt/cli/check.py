@@ -16,6 +16,8 @@ from strukt.tasks import TASKS
 from strukt.viz.canvas.width import printable
 
 FAULTY = 2
+SHOWN_PROBLEMS = 20
+"""Maximum number of problems listed of each kind."""
 WIDTH = 100
 """Maximum width of the lines that list labels."""
 SHOWN_LABELS = 12
@@ -23,7 +25,7 @@ SHOWN_LABELS = 12
 
 
 def run(arguments: list[str]) -> int:
-    """Print the problems, one per line, and the counts; return 2 if reading cannot repair all problems."""
+    """Print the first problems of each kind and the counts; return 2 if reading cannot repair all problems."""
     options = _parser().parse(arguments)
     task = console.choose(options.task, TASKS, "task")
     corpora.require_files([options.file])
@@ -33,12 +35,14 @@ def run(arguments: list[str]) -> int:
             raise UsageError(f"--{name} is an option of the task tag, not of {task}")
     if options.partial and task not in PARTIAL:
         raise UsageError(f"--partial is an option of the tasks {', '.join(PARTIAL)}, not of {task}")
-    report = check(task, options.file, options.format, partial=options.partial, **chosen)
+    report = check(task, options.file, options.format, SHOWN_PROBLEMS, options.partial, **chosen)
+    listed = Counter[tuple[str, bool]]()
     for problem in report.problems:
         print(printable(f"{problem} [repaired]" if problem.repaired else str(problem)))
-    unlisted = report.problem_count + report.repair_count - len(report.problems)
-    if unlisted:
-        print(f"... and {unlisted:,} more")
+        listed[problem.kind] += 1
+        unlisted = report.kinds[problem.kind] - SHOWN_PROBLEMS
+        if listed[problem.kind] == SHOWN_PROBLEMS and unlisted > 0:
+            print(f"... and {unlisted:,} more of this kind")
     print(contents(report))
     return FAULTY if report.problem_count else 0
 

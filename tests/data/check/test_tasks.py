@@ -72,10 +72,11 @@ def test_all_problems_of_all_sentences():
     assert all(problem.remedy for problem in report.problems)
 
 
-def test_only_so_many_problems_are_kept_but_all_are_counted():
+def test_only_so_many_problems_of_a_kind_are_kept_but_all_are_counted():
     report, found = checked("dependency", (row(1, 2) + row(2, 1) + "\n") * 100, kept=10)
-    assert len(found) == 10
+    assert len(found) == 20
     assert report.problem_count == 200
+    assert report.kinds == {("root", False): 100, ("cycle", False): 100}
 
 
 def test_crossing_arcs_are_counted():

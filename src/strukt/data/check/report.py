@@ -21,9 +21,10 @@ class Report:
 
     Attributes:
         path: The path of the file.
-        kept: Maximum number of problems to keep.
-        problems: The problems in the order of reading, at most `kept`. Missing tags of CoNLL-U, which depend on
-            the whole file, come last.
+        kept: Maximum number of problems of each kind to keep.
+        problems: The problems in the order of reading, at most `kept` of each kind. Missing tags of CoNLL-U, which
+            depend on the whole file, come last.
+        kinds: Number of all problems of each kind, kept or not.
         problem_count: Number of all problems, kept or not, except repaired ones.
         repair_count: Number of problems repaired by reading.
         sentences: Number of sentences without problems; all counts below refer to these.
@@ -37,6 +38,7 @@ class Report:
     path: str
     kept: int = 1000
     problems: list[Problem] = field(default_factory=list)
+    kinds: Counter[tuple[str, bool]] = field(default_factory=Counter)
     problem_count: int = 0
     repair_count: int = 0
     sentences: int = 0
@@ -50,7 +52,8 @@ class Report:
         """Count a problem, and keep it if there is room."""
         self.repair_count += problem.repaired
         self.problem_count += not problem.repaired
-        if len(self.problems) < self.kept:
+        self.kinds[problem.kind] += 1
+        if self.kinds[problem.kind] <= self.kept:
             self.problems.append(problem)
 
     def accepts(self, sentence: Sentence, problems: Iterable[Problem]) -> bool:

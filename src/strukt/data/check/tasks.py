@@ -36,7 +36,7 @@ def check(
         source: A path, `-` for standard input, or an open stream.
         format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", if the
             task supports it; if None, inferred from the file name.
-        kept: Maximum number of problems to keep; all are counted.
+        kept: Maximum number of problems of each kind to keep; all are counted.
         partial: Whether sentences may be partially annotated, as in training: `_` as a tag or head, trees with the
             outermost label `_`, entities marked as partial. For the tasks in `PARTIAL`.
         options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, both if None; and

@@ -37,6 +37,11 @@ class Problem:
     line: int | None = None
     repaired: bool = False
 
+    @property
+    def kind(self) -> tuple[str, bool]:
+        """The rule, and whether the problem was repaired."""
+        return self.rule, self.repaired
+
     def error(self) -> DataError:
         """Return the problem as an exception."""
         return DataError(f"{self.message}; {self.remedy}", self.path, self.line)
