@@ -34,12 +34,14 @@ def run(arguments: list[str]) -> int:
     if options.svg:
         outputs.require_free(options.svg, [options.file], options.force, models, PICTURE)
 
+    from strukt.tasks.common.unknown_labels import warn_of_unknown_labels
     from strukt.train import saved_model
 
     measured = {}
     for folder in models:
         model = saved_model.load(folder)
-        sentences = corpus.read_annotated(options.file, options.format, model.readers())
+        sentences = list(corpus.read_annotated(options.file, options.format, model.readers()))
+        warn_of_unknown_labels(model, sentences)
         measured[folder] = model.measure(warn_about_long(sentences))
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))

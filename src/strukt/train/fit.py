@@ -23,6 +23,7 @@ from strukt.tasks import TASKS
 from strukt.tasks.common.config import TrainerConfig
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.ranges import require_valid
+from strukt.tasks.common.unknown_labels import warn_of_unknown_labels
 from strukt.train import checkpoints, saved_model
 from strukt.train.examples import examples_of
 from strukt.train.memory import bound_primitive_cache, keep_freed_memory
@@ -89,6 +90,7 @@ def fit(
         model, usable = _begun(model_class, config, trainable)
         for sentence in warn_about_long(dev_sentences):  # now, and not after the first epoch
             model.require_annotated(sentence)
+        warn_of_unknown_labels(model, dev_sentences)
         model.examples = examples_of(model, dev_sentences)
         if any(True for _ in model.parameters()):
             _run(model, usable, dev_sentences, folder, processes)
