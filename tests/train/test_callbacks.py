@@ -2,9 +2,11 @@
 
 
 import pytest
+import torch
 from tests import tiny_corpora
 
 from strukt.data import conllu
+from strukt.tasks.dependency.model import Parser
 from strukt.tasks.tag.model import Tagger
 from strukt.train import checkpoints
 from strukt.train.callbacks import Evaluation
@@ -51,6 +53,27 @@ def test_the_loss_on_the_development_corpus_is_kept_where_it_decides(tmp_path):
     losses = [scores["dev_loss"] for scores in results["history"]]
     assert 0 < losses[-1] < losses[0]
     assert "dev_loss" not in fit("tag", config(), tmp_path / "n", train=TRAIN, dev=DEV)["dev"]
+
+
+@pytest.mark.parametrize("sentence", ["unknown", "refused"])
+def test_without_sentences_to_learn_from_there_is_no_such_loss(sentence):
+    options = {"constraints": "bio", "criterion": "crf"} if sentence == "refused" else {}
+    tags = {"unknown": ["A", "B"], "refused": ["B-X", "I-Y"]}[sentence]
+    known = conllu.from_forms(["a", "b"]).annotated(xpos=["B-X", "I-X"])
+    model = Tagger.from_corpus(tiny_corpora.tag_config(**options), [known])
+    assert Evaluation([known], [known])._dev_loss(model)
+    assert Evaluation([known], [known.annotated(xpos=tags)])._dev_loss(model) == {}
+
+
+def test_an_unlabelled_corpus_has_no_part_in_the_loss_on_the_development_corpus(tmp_path):
+    losses = []
+    for words in ("the cat\n", "a b c\n" * 50):
+        path = tmp_path / "unlabelled.txt"
+        path.write_text(words)
+        torch.manual_seed(0)
+        options = tiny_corpora.dependency_config(criterion="tree", unlabelled=str(path))
+        losses.append(Evaluation(TRAIN, DEV)._dev_loss(Parser.from_corpus(options, TRAIN)))
+    assert losses[0] == losses[1] != {}
 
 
 def test_the_loss_on_the_development_corpus_does_not_depend_on_batches():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from strukt.cli import corpora, outputs
@@ -18,6 +19,9 @@ from strukt.viz.canvas.width import printable
 
 if TYPE_CHECKING:
     from strukt.tasks.common.model import Measurement
+
+CHECKED = 1000
+"""Number of sentences, from the first on, that must have some label that the model knows."""
 
 
 def run(arguments: list[str]) -> int:
@@ -40,9 +44,10 @@ def run(arguments: list[str]) -> int:
     measured = {}
     for folder in models:
         model = saved_model.load(folder)
-        sentences = list(corpus.read_annotated(options.file, options.format, model.readers()))
-        warn_of_unknown_labels(model, sentences)
-        measured[folder] = model.measure(warn_about_long(sentences))
+        sentences = iter(corpus.read_annotated(options.file, options.format, model.readers()))
+        first = list(islice(sentences, CHECKED))
+        warn_of_unknown_labels(model, first)
+        measured[folder] = model.measure(warn_about_long(chain(first, sentences)))
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))
     elif options.json:

@@ -106,7 +106,7 @@ def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
     """
     if isinstance(setting, Tensor) and setting.dim() == 0:
         return setting  # not a float, which would have no gradient
-    if isinstance(setting, Real):
+    if isinstance(setting, (float, Real)):
         return float(setting)
     parts = [setting] if isinstance(setting, Tensor) else list(setting)
     shapes = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts]

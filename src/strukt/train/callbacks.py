@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing_extensions import override
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
+from strukt.errors import DataError
 from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
 from strukt.train import checkpoints, saved_model
@@ -56,12 +58,13 @@ class Evaluation(Callback):
             )
 
     def _dev_loss(self, model: Model) -> dict[str, float]:
-        """Return the mean loss of the development sentences whose labels the model knows, as `dev_loss`.
+        """Return the mean loss of the development sentences that the model could be trained on, as `dev_loss`.
 
         If there are no such sentences, return an empty dictionary.
         """
         if self._known is None:
-            with warnings.catch_warnings():
+            learnable: Sequence[Sentence] = []
+            with warnings.catch_warnings(), contextlib.suppress(DataError):
                 warnings.simplefilter("ignore")  # about sentences that training would leave out
                 learnable = type(model).trainable(model.config, self.dev)
             self._known = [sentence for sentence in learnable if _is_known(model, sentence)]
@@ -81,8 +84,9 @@ class Evaluation(Callback):
 
 def _is_known(model: Model, sentence: Sentence) -> bool:
     try:
+        model.require_annotated(sentence)  # an unlabelled corpus is learnt from, too
         model.collate([sentence])
-    except KeyError:
+    except (KeyError, DataError):
         return False
     return True
 
