@@ -76,10 +76,11 @@ class HMMInference(HMMParameters):
     def predict_next(self, x: Tensor, lengths: Lengths | None = None) -> distributions.Distribution:
         """Return the distribution of the next observation, with batch shape ``(*)``; differentiable.
 
-        For words it is a ``torch.distributions.Categorical``, for vectors and counts a mixture over the states.
+        For words it is a ``torch.distributions.Categorical``, for vectors and counts a mixture over the states. It
+        is conditional on there being another observation, if some states have no successor or emit no word.
 
         Raises:
-            InfeasibleError: If some sequence is impossible.
+            InfeasibleError: If some sequence is impossible, or cannot have another observation.
             ValueError: As for `log_prob`, which describes x and lengths.
 
         Examples:
@@ -89,7 +90,9 @@ class HMMInference(HMMParameters):
             tensor([0.5704, 0.4296])
         """
         evidence, state = self.stream(x, lengths=lengths)
-        guards.require_feasible(evidence.reshape(-1), evidence.detach().reshape(-1))
+        emitting = torch.where(self.emission.emits(), state, 0.0)
+        going_on = evidence.detach() + emitting.detach().sum(-1).log()
+        guards.require_feasible(evidence.reshape(-1), going_on.reshape(-1))
         return self.emission.mixture(state)
 
     @full_precision
@@ -133,6 +136,8 @@ class HMMInference(HMMParameters):
         ).table()
         arguments.mask("missing", missing, x.shape)
         seen = self._observed(x, lengths, missing)
+        unread = torch.where(self.emission.emits(), 0.0, NEG_INF)  # a missing word is some word
+        seen = seen._replace(table=torch.cat([seen.table[:-1], unread.to(seen.table).unsqueeze(0)]))
         model, flat = self._model(seen), seen.lengths
         words, gaps = x.long().reshape(seen.rows.shape), missing.reshape(seen.rows.shape)
         within = torch.arange(words.shape[1], device=words.device) < flat[:, None]
@@ -143,9 +148,10 @@ class HMMInference(HMMParameters):
         with torch.no_grad():
             states = sampling.sampled(seen.rows, flat, *model, 1)[0]
             guards.require_feasible(states, _feasible(states, flat))
-            drawn = self.emission.drawn(states.clamp(min=0).flatten()).view_as(words)
+            absent = gaps & within
+            drawn = words.masked_scatter(absent, self.emission.drawn(states[absent]))
         best = torch.where(gaps, log_probs.argmax(2), words)
-        best, drawn = (torch.where(within, torch.where(gaps, some, words), -1) for some in (best, drawn))
+        best, drawn = (torch.where(within, some, -1) for some in (best, drawn))
         log_probs = log_probs.reshape(*x.shape, len(table))
         return Infilling(log_probs, best.reshape(x.shape), drawn.reshape(x.shape))
 
@@ -153,6 +159,7 @@ class HMMInference(HMMParameters):
         """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank.
 
         Raises:
+            InfeasibleError: If a sample reaches a state without successor, or one that emits no word.
             ValueError: If ``length`` is not a whole number of 0 or more.
         """
         return self.sample_with_states(sample_shape, length).x
@@ -166,6 +173,7 @@ class HMMInference(HMMParameters):
             ``sample_shape + (length,)``.
 
         Raises:
+            InfeasibleError: If a sample reaches a state without successor, or one that emits no word.
             ValueError: If ``length`` is not a whole number of 0 or more.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
@@ -174,11 +182,12 @@ class HMMInference(HMMParameters):
         with torch.no_grad():
             factors = self.transition.factors()
             count = shape.numel()
-            states = torch.multinomial(softmax(self.initial, 0), max(count, 1), replacement=True)[:count]
-            path = [states] if length else []
-            while len(path) < length:
+            path = [sampling.first_states(softmax(self.initial, 0), count)] if length and count else []
+            while 0 < len(path) < length:
                 path.append(sampling.next_states(path[-1], *factors))
-            visited = torch.stack(path, 1) if path else states.new_empty(count, 0)
+            empty = torch.empty(count, length, dtype=torch.int64, device=self.initial.device)
+            visited = torch.stack(path, 1) if path else empty
+            sampling.require_successors(visited, *factors)
             drawn = self.emission.drawn(visited.flatten())
         return HMMSample(drawn.reshape(*shape, length, *drawn.shape[1:]), visited.reshape(*shape, length))
 

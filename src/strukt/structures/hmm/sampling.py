@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.errors import InfeasibleError
 from strukt.structures.hmm.filtering_smoothing import filtered
 from strukt.structures.hmm.steps import Steps, columns, steps
 
@@ -46,8 +47,36 @@ def sampled(
     return drawn
 
 
+def first_states(initial: Tensor, count: int) -> Tensor:
+    """Draw ``(count,)`` first states from their probabilities ``(z,)``.
+
+    Raises:
+        InfeasibleError: If all probabilities are 0.
+    """
+    if not bool((initial > 0).any()):
+        raise InfeasibleError("initial is -inf for all states, so there is no sample; allow a first state")
+    return torch.multinomial(initial, count, replacement=True)
+
+
+def require_successors(states: Tensor, matrices: Tensors, band: Tensor | None) -> None:
+    """Raise InfeasibleError if a state of sequences ``(b, n)`` has no successor, except the last ones."""
+    if states.shape[1] < 2:
+        return
+    leaving = [matrices[0].sum(1)] if matrices else []
+    ends = sum([*leaving, *([] if band is None else [band.sum(1)])]) == 0
+    stuck = ends[states[:, :-1]]
+    if bool(stuck.any()):
+        raise InfeasibleError(
+            f"a sample reached state {states[:, :-1][stuck][0].item()}, which has no successor: all transitions "
+            "from it are -inf; allow one, or draw shorter samples"
+        )
+
+
 def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tensor:
-    """Draw a next state for each state ``(b,)``; with two factors, draw the latent feature first."""
+    """Draw a next state for each state ``(b,)``; with two factors, draw the latent feature first.
+
+    For a state without successor, it is any state.
+    """
     if len(matrices) == 1 and band is None:
         return _draw(matrices[0][states])
     leaving = [matrices[0][states]] if matrices else []
@@ -55,7 +84,7 @@ def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tenso
     rank = matrices[0].shape[1] if matrices else 0
     nearby = states + chosen - rank - (0 if band is None else band.shape[1] // 2)
     if not matrices:
-        return nearby
+        return nearby if band is None else nearby.clamp(0, len(band) - 1)
     return torch.where(chosen < rank, _draw(matrices[1][chosen.clamp(max=rank - 1)]), nearby)
 
 

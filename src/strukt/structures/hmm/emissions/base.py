@@ -110,9 +110,17 @@ class Emission(abc.ABC):
     def redrawn(self, values: Tensor) -> Self:
         """Return an emission of the same form with random parameters, to fit observations ``(t, *event)``."""
 
+    def emits(self) -> Tensor:
+        """Return a mask ``(z,)`` of the states that have any observation."""
+        return torch.ones(self.states, dtype=torch.bool, device=self.parameters[0].device)
+
     @abc.abstractmethod
     def drawn(self, states: Tensor) -> Tensor:
-        """Draw one observation from each of the states ``(m,)``: ``(m, *event)``."""
+        """Draw one observation from each of the states ``(m,)``: ``(m, *event)``.
+
+        Raises:
+            InfeasibleError: If one of the states has no observation.
+        """
 
     @abc.abstractmethod
     def mixture(self, probs: Tensor) -> Distribution:

@@ -50,6 +50,9 @@ class Categorical(Symbols):
     def of_states(self, states: Tensor) -> Tensor:
         return self.logits[states] - self._normaliser()[states].unsqueeze(1)
 
+    def emits(self) -> Tensor:
+        return (self.logits.detach() > NEG_INF).any(1)
+
     def select(self, states: Tensor) -> Self:
         return type(self)(self.logits[states])
 

@@ -7,6 +7,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments
+from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.normaliser import log_totals
 from strukt.structures.hmm.priors import EmissionPrior
@@ -25,7 +26,8 @@ class Embedded(Symbols):
         bias: ``(v,)``, zeros if None; -inf forbids a word in all states.
 
     Raises:
-        ValueError: If shapes or types do not fit.
+        ValueError: If shapes or types do not fit. `HMM` also checks that some word is possible, unless
+            ``validate_args=False``.
 
     Examples:
         >>> vectors, word_vectors = torch.randn(5, 4), torch.randn(100, 4)
@@ -55,6 +57,14 @@ class Embedded(Symbols):
     @property
     def words(self) -> int:
         return len(self.word_vectors)
+
+    def require_valid(self) -> None:
+        super().require_valid()
+        if bool((self.bias == NEG_INF).all()):
+            raise ValueError("bias is -inf for all words; expected one that is possible")
+
+    def emits(self) -> Tensor:
+        return (self.bias.detach() > NEG_INF).any().expand(self.states)
 
     def of_words(self, words: Tensor) -> Tensor:
         scores = self.word_vectors[words] @ self.vectors.mT

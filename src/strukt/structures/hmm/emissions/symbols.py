@@ -9,6 +9,7 @@ from torch import Tensor, distributions
 from typing_extensions import Self
 
 from strukt.checks import arguments
+from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.emissions.base import Emission, Scored
@@ -75,8 +76,20 @@ class Symbols(Emission):
         return dirichlet_log_density(self.table().mT, concentration)
 
     def drawn(self, states: Tensor) -> Tensor:
+        if not len(states):
+            return states
         chances = self.of_states(states).exp()
-        return torch.multinomial(chances, 1).squeeze(1) if len(states) else states
+        silent = ~(chances > 0).any(1)
+        if bool(silent.any()):
+            raise InfeasibleError(
+                f"state {states[silent][0].item()} emits no word: all its words are forbidden, so there is no "
+                "sample; allow one, or forbid the state"
+            )
+        return torch.multinomial(chances, 1).squeeze(1)
+
+    def emits(self) -> Tensor:
+        with torch.no_grad():
+            return (self.table() > NEG_INF).any(0)
 
     def mixture(self, probs: Tensor) -> distributions.Categorical:
         return distributions.Categorical(logits=words_of_states(probs, self.table()), validate_args=False)
