@@ -121,3 +121,49 @@ def test_wrong_calls_are_refused():
         model.count([])
     with pytest.raises(ValueError, match=r"sentences\[1\] is \[1, 2\]; expected a LongTensor of shape \(n,\)"):
         model.count([torch.tensor([1]), [1, 2]])
+
+
+def test_unseen_words_keep_a_probability_after_every_context():
+    numbers = {1: 5, 2: 5, 3: 40, 4: 2}  # so many bigrams of each count: the estimated discount of 2 is below 0
+    pairs = [(2 * pair, count) for pair, count in enumerate(c for c, n in numbers.items() for _ in range(n))]
+    model = KneserNey(words=2 * len(pairs), order=2)
+    model.count([torch.tensor([first, first + 1]) for first, count in pairs for _ in range(count)])
+    following = model.next(torch.tensor([[first] for first, _ in pairs]))
+    assert following.isfinite().all()
+    assert torch.allclose(following.exp().sum(1), torch.ones(len(pairs), dtype=torch.float64))
+
+
+def test_contexts_are_checked_as_words_are():
+    model = KneserNey(words=3, order=3)
+    model.count([torch.tensor([0, 1, 2])])
+    for wrong, message in (
+        (torch.tensor([[3]]), "x holds 3 at batch item 0, position 0; expected indices from 0 to 2"),
+        (torch.tensor([[0.5]]), "x is of type torch.float32"),
+        (torch.tensor([0]), r"x has shape \(1,\); expected \(batch, n\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.next(wrong)
+    x = torch.tensor([[0]])
+    for wrong, message in (
+        (torch.tensor([[0, 4]]), "before holds 4 at batch item 0, position 1; expected indices from 0 to 3"),
+        (torch.tensor([[0.0, 1.0]]), "before is of type torch.float32"),
+        (torch.tensor([[0]]), r"before has shape \(1, 1\); expected \(1, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.log_probs(x, wrong)
+
+
+@pytest.mark.parametrize(("words", "order"), [(3, 2), (3, 4), (4, 3)])
+def test_counts_of_another_form_are_refused(words, order):
+    model = KneserNey(words=3, order=3)
+    model.count([torch.tensor([0, 1, 2])])
+    with pytest.raises(ValueError, match="the counts are of order 3 with 3 words; expected order"):
+        KneserNey(words, order).load_state_dict(model.state_dict())
+
+
+def test_loading_no_counts_forgets_counts():
+    model = KneserNey(words=3, order=3)
+    model.count([torch.tensor([0, 1, 2])])
+    model.load_state_dict(KneserNey(words=3, order=3).state_dict())
+    with pytest.raises(ValueError, match="no sentences were counted"):
+        model.next(torch.tensor([[0]]))

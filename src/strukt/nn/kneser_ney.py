@@ -14,7 +14,10 @@ DISCOUNTED = 3
 """The number of discounts: one for counts of 1, one for 2, and one for 3 or more."""
 
 USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
-"""The discounts for a corpus that is too small to have n-grams with each count from 1 to 4."""
+"""The discounts for a corpus without n-grams of some count from 1 to 4, or with estimates of 0 or less.
+
+A discount of 0 would leave no probability for unseen words after contexts whose n-grams all have that count.
+"""
 
 
 class Level(NamedTuple):
@@ -118,9 +121,8 @@ class KneserNey(nn.Module):
             ``(batch, n)``, in float64; takes O(n log m) time for each length with m distinct n-grams.
 
         Raises:
-            ValueError: If a word is not in the vocabulary, or nothing was counted.
+            ValueError: If a shape or a type is wrong, a word is not in the vocabulary, or nothing was counted.
         """
-        lengths_of_symbols("x", x, None, self.words)
         contexts = [numbers[:, self.order - 1 : -1] for numbers in self._contexts(x, before)]
         return self._interpolated(contexts, x)
 
@@ -130,7 +132,7 @@ class KneserNey(nn.Module):
         The words ``before`` are those of `log_probs`.
 
         Raises:
-            ValueError: If nothing was counted.
+            ValueError: As for `log_probs`.
         """
         contexts = [numbers[:, -1:] for numbers in self._contexts(x, before)]
         return self._interpolated(contexts, torch.arange(self.words, device=x.device)[None])
@@ -144,8 +146,15 @@ class KneserNey(nn.Module):
         """
         if not self.levels:
             raise ValueError("no sentences were counted; call count(sentences) first")
+        lengths_of_symbols("x", x, None, self.words)
         padding = x.new_full((len(x), self.order), self.beginning)
         if before is not None:
+            lengths_of_symbols("before", before, None, self.words + 1)  # with the start symbol
+            if before.shape != (len(x), self.order - 1):
+                raise ValueError(
+                    f"before has shape {tuple(before.shape)}; expected {(len(x), self.order - 1)}, the words "
+                    "before each sequence"
+                )
             padding[:, 1:] = before
         symbols = torch.cat([padding, x], 1)
         numbers = [torch.zeros_like(symbols)]
@@ -183,8 +192,19 @@ class KneserNey(nn.Module):
         return torch.cat(rows) if rows else torch.zeros(0, 3, dtype=torch.long)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Restore the counts from the result of `get_extra_state`."""
+        """Restore the counts from the result of `get_extra_state`.
+
+        Raises:
+            ValueError: If they are those of a model with another order or number of words.
+        """
+        self.levels = []
         if len(state):
+            order, words = int(state[:, 0].max()), int(state[state[:, 0] == 1, 1].max())  # the start symbol
+            if (order, words) != (self.order, self.words):
+                raise ValueError(
+                    f"the counts are of order {order} with {words} words; expected order {self.order} with "
+                    f"{self.words} words, as this model has"
+                )
             parts = [state[state[:, 0] == length].T.contiguous() for length in range(1, self.order + 1)]
             self._set([part[1] for part in parts], [part[2] for part in parts])
 
@@ -228,4 +248,6 @@ def _discounts(counts: Tensor) -> Tensor:
     share = number[0] / (number[0] + 2 * number[1])
     each = torch.arange(1, 4)
     discounts = each - (each + 1) * share * number[1:] / number[:-1]
-    return torch.cat([discounts.new_zeros(1), discounts.clamp(min=0)])
+    if (discounts <= 0).any():
+        return torch.tensor([0.0, *USUAL_DISCOUNTS], dtype=torch.float64)
+    return torch.cat([discounts.new_zeros(1), discounts])
