@@ -1,5 +1,6 @@
 """Training from corpora to a saved model."""
 
+import io
 import json
 import re
 
@@ -8,8 +9,10 @@ import torch
 from tests import tiny_corpora
 
 from strukt.data import conllu
+from strukt.data.classes import labelled
 from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError, OutOfRangeError, StruktError
+from strukt.tasks import dictionary
 from strukt.tasks.dependency.model import Parser
 from strukt.train import checkpoints, saved_model
 from strukt.train.fit import fit
@@ -189,3 +192,17 @@ def test_a_corpus_that_changed_cannot_be_resumed(tmp_path):
     fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
     with pytest.raises(StruktError, match="cannot resume: the training corpus has changed"):
         fit("tag", config, tmp_path / "m", resume=True, train=TRAIN[1:], dev=DEV)
+    with pytest.raises(StruktError, match="cannot resume: the development corpus has changed"):
+        fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV[1:])
+
+
+def test_word_vectors_that_changed_cannot_be_resumed(tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("cat 1 0\ndog 0 1\n")
+    definitions = list(labelled.read(io.StringIO("cat\ta pet\ndog\ta friend\n")))
+    config = tiny_corpora.small(dictionary.Config(vectors=str(vectors)))
+    config.trainer.max_minutes = 1e-9
+    fit("dictionary", config, tmp_path / "m", train=definitions, dev=definitions)
+    vectors.write_text("dog 0 1\ncat 1 0\n")
+    with pytest.raises(StruktError, match="cannot resume: the file of --vectors has changed; restore it"):
+        fit("dictionary", config, tmp_path / "m", resume=True, train=definitions, dev=definitions)

@@ -74,6 +74,24 @@ def test_other_options_are_another_run(tmp_path):
         claim(tmp_path, RUN | {"sha256": "cd"}, resume=True)
 
 
+def test_other_contents_are_another_run(tmp_path):
+    begun = RUN | {"content": {"development corpus": "ab", "file of --clusters": "cd"}}
+    claim(tmp_path, begun, leave_checkpoint=True)
+    claim(tmp_path, begun, resume=True)
+    for name in begun["content"]:
+        changed = begun | {"content": begun["content"] | {name: "ef"}}
+        with pytest.raises(StruktError, match=f"cannot resume: the {name} has changed; restore it"):
+            claim(tmp_path, changed, resume=True)
+    other = changed | {"options": {"clusters": "other", "trainer": RUN["options"]["trainer"]}}
+    with pytest.raises(StruktError, match="cannot resume: clusters was None and is now 'other'"):
+        claim(tmp_path, other, resume=True)
+
+
+def test_a_run_of_an_earlier_version_is_resumed(tmp_path):
+    claim(tmp_path, leave_checkpoint=True)  # without digests of further contents
+    claim(tmp_path, RUN | {"content": {"development corpus": "ab"}}, resume=True)
+
+
 def test_a_resumed_run_may_have_more_time(tmp_path):
     claim(tmp_path, leave_checkpoint=True)
     longer = RUN | {"options": {"seed": 1, "trainer": {"max_minutes": 9.0, "epochs": 3}}}

@@ -17,6 +17,7 @@ import torch
 
 from strukt.data import corpus
 from strukt.data.batching import split_long, warn_about_long
+from strukt.data.files.digests import digest
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, MissingExtraError, SettingError, StruktError
 from strukt.tasks import TASKS
@@ -82,7 +83,8 @@ def fit(
     with contextlib.ExitStack() as stack, torch.random.fork_rng():
         if is_first:
             order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
-            stack.enter_context(folder).claim(order | {"sha256": _digest(trainable)}, resume)
+            learned = {"sha256": _digest(trainable), "content": _content(config, dev_sentences)}
+            stack.enter_context(folder).claim(order | learned, resume)
         if config.trainer.threads:
             torch.set_num_threads(config.trainer.threads)
         keep_freed_memory()
@@ -211,10 +213,18 @@ def _corpus(
 
 
 def _digest(sentences: Sequence[Sentence]) -> str:
-    digest = hashlib.sha256()
+    state = hashlib.sha256()
     for sentence in sentences:
-        digest.update(str(sentence).encode())
-    return digest.hexdigest()
+        state.update(str(sentence).encode())
+    return state.hexdigest()
+
+
+def _content(config: Any, dev: Sequence[Sentence]) -> dict[str, str]:
+    """Return the digests of what a run reads besides the training corpus, described for a message."""
+    files = {f"file of --{name}": getattr(config, name) for name in config.files}
+    return {"development corpus": _digest(dev)} | {
+        name: digest(path).sha256 for name, path in files.items() if path
+    }
 
 
 @contextlib.contextmanager

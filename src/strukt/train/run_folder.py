@@ -15,6 +15,9 @@ from strukt.train.storage import read_object, write_json
 CHANGEABLE = ("max_minutes", "checkpoint_steps")
 """Options of the trainer that may differ in a resumed run, because they do not change the result."""
 
+CONTENT = "content."
+"""Prefix of the digests of what a run reads besides its training corpus."""
+
 
 class RunFolder:
     """The output folder of a training run, locked for as long as the context lasts.
@@ -72,11 +75,12 @@ class RunFolder:
         """Check that the run may start or resume in this folder.
 
         Args:
-            run: Task, options, number of processes, and the digest of the corpus as `sha256`.
+            run: Task, options, number of processes, the digest of the training corpus as `sha256`, and those of
+                what else the run reads as `content`, by its name.
             resume: Resume the run in the folder, instead of starting one.
 
         Raises:
-            StruktError: If a run to resume is missing or finished, or had other options or another corpus; or if a
+            StruktError: If a run to resume is missing or finished, or had other options, corpora or files; or if a
                 folder for a new run already holds a model or an unfinished run.
         """
         record = self.training / "run.json"
@@ -93,18 +97,20 @@ class RunFolder:
             raise StruktError(f"{self.path}: no training began here; omit --resume")
         if (self.path / "format.json").exists() and not self.checkpoints.exists():
             raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
-        differing = _differences(flat(read_object(record)), flat(run))
+        begun = {"content": run.get("content")} | read_object(record)  # earlier versions recorded no content
+        differing = _differences(flat(begun), flat(run))
         if differing:
             name, before, now = differing[0]
-            if name == "sha256":
-                raise StruktError(f"{self.path}: cannot resume: the training corpus has changed; restore it")
+            content = "training corpus" if name == "sha256" else name.removeprefix(CONTENT)
+            if content != name:
+                raise StruktError(f"{self.path}: cannot resume: the {content} has changed; restore it")
             raise StruktError(
                 f"{self.path}: cannot resume: {name} was {before!r} and is now {now!r}; give the same options"
             )
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    names = sorted(before.keys() | now.keys())
+    names = sorted(before.keys() | now.keys(), key=lambda name: (name.startswith(CONTENT), name))
     return [
         (name.removeprefix("options."), before.get(name), now.get(name))
         for name in names

@@ -93,6 +93,7 @@ class FittingConfig:
         summary: One line that says what the task predicts, for --help.
         readers: Readers of the files that models of the task learn from and annotate, by format.
         uses: The options of this class that are read only if other options have certain values.
+        files: The options that name further files from which training learns.
     """
 
     summary: ClassVar[str]
@@ -101,6 +102,7 @@ class FittingConfig:
         Use.by_choice(["optimizer.halve_after"], "optimizer.schedule", "halving"),
         Use.by_choice(["optimizer.warmup"], "optimizer.schedule", "linear"),
     )
+    files: ClassVar[tuple[str, ...]] = ()
 
     train: str = ""
     dev: str = ""

@@ -18,5 +18,6 @@ class Config(classify.Config):
     """
 
     summary = "the word that a definition defines"
+    files = ("vectors",)
 
     vectors: str = ""

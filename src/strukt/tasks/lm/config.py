@@ -67,6 +67,7 @@ class Config(FittingConfig):
 
     summary = "the probability of a text: next words, missing words, new sentences"
     readers = corpus.TEXTS
+    files = ("clusters",)
     uses = (
         Use.by_choice(["features", "feature_dropout"], "model", "lowrank-hmm"),
         Use.by_choice(
