@@ -45,6 +45,17 @@ def constant_at_infinity(value: Tensor) -> Tensor:
     return torch.where(value == -NEG_INF, -NEG_INF, value)
 
 
+def constant_at_zero(value: Tensor) -> Tensor:
+    """Return a value of 0 or more that has no derivative where it is 0, its minimum.
+
+    Examples:
+        >>> x = torch.tensor([1.0, 0.0], requires_grad=True)
+        >>> torch.autograd.grad(constant_at_zero(2 * x).sum(), x)
+        (tensor([2., 0.]),)
+    """
+    return torch.where(value == 0, 0.0, value)
+
+
 def logsumexp(x: Tensor, dim: int) -> Tensor:
     """Return the log of the sum of exponentials over ``dim``; some or all entries may be -inf.
 

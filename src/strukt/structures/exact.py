@@ -14,7 +14,7 @@ from strukt.checks import arguments, guards
 from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
-from strukt.kernels.semiring import NEG_INF, forbidden_only, precise
+from strukt.kernels.semiring import NEG_INF, constant_at_zero, forbidden_only, precise
 from strukt.structures import impossible, max_marginals, topk
 from strukt.structures.base import ScoredStructures
 from strukt.structures.cached import cached
@@ -117,7 +117,8 @@ class ExactInference(ScoredStructures):
         """Return -E[log other] in nats, ``batch``; +inf if ``other`` forbids a structure that this one allows.
 
         An infinite cross-entropy is a constant: its item has the gradient 0, in both distributions and to any
-        order, so that a loss may leave it out. The same holds for ``torch.distributions.kl_divergence``.
+        order, so that a loss may leave it out. The same holds for ``torch.distributions.kl_divergence``. If this
+        distribution has no structure for an item, both are 0, with the gradient 0.
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.
@@ -132,9 +133,8 @@ class ExactInference(ScoredStructures):
             shape = arguments.broadcast_shapes(score.shape, other_score.shape)
             scores.append(score.expand(shape).to(dtype))
             others.append(other_score.expand(shape).to(dtype))
-        return self._to_batch(
-            self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
-        )
+        value = self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
+        return self._to_batch(constant_at_zero(value))  # 0 is a minimum, or an item without structures
 
     def expectation(self, values: Tensor) -> Tensor:
         """Return the expected sum of the ``values`` of the main parts that a structure uses: ``batch``.

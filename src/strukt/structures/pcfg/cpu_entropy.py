@@ -166,7 +166,8 @@ def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) ->
 def _surprise_direction(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Direction, Array]:
     """Return a direction of the scores, and the other log-partition (of scaled weights).
 
-    Along the direction, the derivative of the log-partition is the cross-entropy minus the other log-partition.
+    Along the direction, the derivative of the log-partition is the cross-entropy minus the other log-partition;
+    both are 0 for items without trees.
     """
     charts = fill(scores, lengths)
     theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
@@ -178,7 +179,7 @@ def _surprise_direction(scores: Scores, other: Scores | None, lengths: Tensor) -
     largest = np.zeros(len(lengths))
     inputs = (spans, emission, numbers, others.chart, moves, largest)
     over_batch(cpu_inside_derivative.surprises, threads_for(scores), *inputs)
-    ends = _logs_of_totals(others, numbers)
+    ends = np.where(charts.log_partition > -np.inf, _logs_of_totals(others, numbers), 0.0)
     least = DIGITS * (LOGS + largest) - ends
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
     least[underflowed] = np.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ import torch
 from strukt.errors import InfeasibleError
 from strukt.testing.comparison import demand, derivatives, derivatives_agree
 from strukt.testing.law import law
-from strukt.testing.operators import operators, random_arguments
+from strukt.testing.operators import operators, random_arguments, rival
 from strukt.testing.patterns import leave_none
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
@@ -35,10 +36,15 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS)
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
-    """Check that derivatives of smooth operators but `score` are 0 to second order, and right for other items."""
+    """Check that derivatives of smooth operators but `score` are 0 to second order, and right for other items.
+
+    Those of `cross_entropy` are checked in both distributions.
+    """
     clean, infeasible = (case.leaves() for case in _cases(subject))
-    arguments = random_arguments(clean)
+    others = rival(clean).leaves()
+    arguments = replace(random_arguments(clean), other=others.distribution())
     for operator in operators(clean):
+        read = others.scores if operator.reads == "other" else []
         value, expected = (
             operator.of(infeasible.distribution(), arguments),
             operator.of(clean.distribution(), arguments),
@@ -52,8 +58,8 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
             f"{operator.name} of its neighbours is right",
         )
         if operator.smooth and operator.name != "score":
-            right = derivatives(expected[NEIGHBOURS].sum(), clean.scores)
-            actual = derivatives(value.sum(), infeasible.scores)
+            right = derivatives(expected[NEIGHBOURS].sum(), [*clean.scores, *read])
+            actual = derivatives(value.sum(), [*infeasible.scores, *read])
             derivatives_agree(infeasible, f"{operator.name} with an infeasible item", actual, right)
 
 
