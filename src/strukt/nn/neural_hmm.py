@@ -8,6 +8,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
+from strukt.checks import arguments
 from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.nn.feature_maps import feature_map
 from strukt.nn.inputs import log_counts, require_sizes
@@ -40,7 +41,7 @@ class NeuralHMM(nn.Module):
         features: Maps vectors ``(z, size)``, initially of length about 1, to log-features ``(z, r)``: a layer, or
             its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use.
         blocks: ``(v,)``, the block of states that emits each word, such as its Brown cluster; None if every state
-            may emit every word.
+            may emit every word. Each block must occur: the states of another one would emit no word.
         state_dropout: Share of the states that is dropped (in each block, if there are blocks).
         feature_dropout: Share of the features that is dropped.
         temperature: Divides the dot products of sources and targets; feature maps get the vectors divided by its
@@ -93,7 +94,7 @@ class NeuralHMM(nn.Module):
         if vectors not in VECTORS:
             raise ValueError(f"vectors is {vectors!r}; expected one of {', '.join(VECTORS)}")
         require_sizes(states=states, words=words, size=size, rank=1 if rank is None else rank)
-        self.count = 1 if blocks is None else int(blocks.max()) + 1
+        self.count = 1 if blocks is None else _count_of(blocks)
         if blocks is not None and (blocks.shape != (words,) or states % self.count):
             raise ValueError(
                 f"blocks has shape {tuple(blocks.shape)} and {self.count} blocks; expected ({words},), and a "
@@ -212,6 +213,19 @@ class NeuralHMM(nn.Module):
         of_blocks = zip(emitting.chunk(self.count), torch.split(self.word_vectors[order], sizes), strict=True)
         logits = torch.cat([states @ words.mT for states, words in of_blocks], 1)
         return Blocked(logits[:, order.argsort()] + self.bias, self.blocks, self.count)
+
+
+def _count_of(blocks: Tensor) -> int:
+    """Return the number of blocks.
+
+    Raises:
+        ValueError: If they are not integers, or not all numbers from 0 to the largest one.
+    """
+    arguments.integers("blocks", blocks, "(v,)", blocks.device)
+    distinct = sorted(set(blocks.flatten().tolist()))
+    if distinct != list(range(len(distinct))) or not distinct:
+        raise ValueError(f"blocks holds {distinct!s:.60}; expected all numbers from 0 to that of the last one")
+    return len(distinct)
 
 
 def _kept(count: int, dropout: float, blocks: int, device: torch.device) -> Tensor:
