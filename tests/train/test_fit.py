@@ -1,7 +1,9 @@
 """Training from corpora to a saved model."""
 
+import errno
 import io
 import json
+import os
 import re
 
 import pytest
@@ -194,6 +196,16 @@ def test_a_corpus_that_changed_cannot_be_resumed(tmp_path):
         fit("tag", config, tmp_path / "m", resume=True, train=TRAIN[1:], dev=DEV)
     with pytest.raises(StruktError, match="cannot resume: the development corpus has changed"):
         fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV[1:])
+
+
+def test_a_disk_that_is_full_for_the_log_is_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger.log_metrics", refuse)
+    monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger.log_hyperparams", refuse)
+    with pytest.raises(DataError, match="m/training: cannot be written: No space left on device"):
+        fit("tag", tiny_corpora.tag_config(), tmp_path / "m", train=TRAIN, dev=DEV)
 
 
 def test_word_vectors_that_changed_cannot_be_resumed(tmp_path):

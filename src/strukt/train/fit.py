@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import logging
 import os
@@ -56,7 +57,7 @@ def fit(
         scores of all epochs (`history`); empty in processes of `torchrun` or `srun` other than the first.
 
     Raises:
-        DataError: If a corpus, or the checkpoint to resume from, cannot be used.
+        DataError: If a corpus, or the checkpoint to resume from, cannot be used; or if the disk is full.
         SettingError: If an option has an invalid value.
         StruktError: If the folder is in use, or holds files that would be overwritten; if a corpus is missing; or
             if training diverges.
@@ -173,8 +174,19 @@ def _run(
             enable_model_summary=False,
             use_distributed_sampler=False,
         )
-        with termination.postponed(trainer):
+        with termination.postponed(trainer), _full_disk_named(folder.training):
             trainer.fit(training)
+
+
+@contextlib.contextmanager
+def _full_disk_named(folder: Path) -> Iterator[None]:
+    """Name the folder in errors about a full disk that the logger raises without the name of a file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DataError(f"cannot be written: {error.strerror}", folder) from error
+        raise
 
 
 def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
