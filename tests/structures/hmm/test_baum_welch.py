@@ -384,3 +384,27 @@ def test_other_errors():
         model_of_vectors("counts").fit(torch.tensor([1, 2]), priors=Priors(emission=GaussianPrior()))
     with pytest.raises(ValueError, match="x holds no observations"):
         model_of_vectors("full").fit(torch.zeros(2, 0, 2), restarts=1)
+
+
+def test_weight_decay_keeps_what_is_forbidden():
+    hmm = HMM(torch.tensor([0.0, -math.inf]), torch.tensor([[0.0, -math.inf], [0.0, 0.0]]), torch.zeros(2, 2))
+    fit = hmm.fit(
+        torch.tensor([[0, 1, 1, 0]]), steps=3, optimizer=partial(torch.optim.SGD, lr=0.1, weight_decay=0.1)
+    )
+    assert fit.model.initial.tolist()[1] == fit.model.transition.logits[0, 1] == -math.inf
+    assert fit.log_probs.isfinite().all()
+
+
+def test_a_fit_whose_parameters_become_nan_is_refused():
+    hmm = HMM(torch.zeros(2), torch.zeros(2, 2), Gaussian(torch.tensor([[0.0], [1.0]]), torch.ones(2, 1)))
+    x = torch.randn(3, 6, 1, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="parameters became NaN during the fit; use smaller steps"):
+        hmm.fit(x, steps=4, optimizer=partial(torch.optim.SGD, lr=math.inf))
+    best = hmm.fit(x, steps=2, restarts=1, optimizer=_first_diverging())
+    assert best.model.emission.means.isfinite().all()
+
+
+def _first_diverging():
+    """Return a function to an optimiser of infinite steps, then to one of small steps."""
+    rates = iter([math.inf, 1e-3])
+    return lambda parameters: torch.optim.SGD(parameters, lr=next(rates))

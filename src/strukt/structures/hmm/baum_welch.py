@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from strukt.checks.lengths import Lengths
+from strukt.errors import OutOfRangeError
 from strukt.structures.hmm.estimation import HMMEstimation
 from strukt.structures.hmm.priors import Priors
 from strukt.structures.hmm.results import Fit
@@ -34,16 +35,21 @@ class Progress(NamedTuple):
 
 
 class SingleFit(typing_extensions.NamedTuple, Generic[Model]):
-    """One fit: the model after the last step, its history, and whether it converged."""
+    """One fit: the model after the last step, its history, whether it converged, and whether it became NaN."""
 
     model: Model
     reached: list[Progress]
     converged: bool
+    diverged: bool = False
 
     @property
-    def rank(self) -> tuple[int, float]:
+    def rank(self) -> tuple[bool, int, float]:
         """The sort key of fits; better fits have a larger one."""
-        return -self.reached[-1].impossible, self.reached[-1].log_prob
+        return not self.diverged, -self.reached[-1].impossible, self.reached[-1].log_prob
+
+
+class _DivergedError(Exception):
+    """A parameter is NaN."""
 
 
 def best(
@@ -68,6 +74,11 @@ def best(
         if winner is None or climb.rank > winner.rank:
             winner = climb
     assert winner is not None
+    if winner.diverged:
+        raise OutOfRangeError(
+            "parameters became NaN during the fit; use smaller steps of the optimizer, priors that keep variances "
+            "above 0, or expectation maximisation (optimizer=None)"
+        )
     if left_out := winner.reached[-1].impossible:
         warnings.warn(
             f"{left_out} sequence{'s have' if left_out > 1 else ' has'} probability 0 under the model, so the fit "
@@ -115,14 +126,15 @@ def _along_gradients(
     priors: Priors,
     optimizer: MakeOptimizer,
 ) -> SingleFit[Model]:
-    leaves = [numbers.detach().clone().requires_grad_() for numbers in model.unconstrained()]
+    start = [numbers.detach() for numbers in model.unconstrained()]
+    leaves = [numbers.clone().requires_grad_() for numbers in start]
     descent = optimizer(leaves)
     evaluated: list[Progress] = []
 
     def loss() -> float:
         descent.zero_grad()
         with torch.enable_grad():
-            current = model.from_unconstrained(leaves)
+            current = model.from_unconstrained(_permitted(leaves, start))
             log_prob = current.log_prob(x, lengths)
             possible = log_prob > -torch.inf
             total = log_prob[possible].sum() + current.log_prior(priors)
@@ -132,10 +144,27 @@ def _along_gradients(
 
     reached: list[Progress] = []
     converged = False
-    while len(reached) < steps and not converged:
-        first = len(evaluated)
-        descent.step(loss)
-        converged = not evaluated[first].rises(reached[-1] if reached else None, tolerance)
-        reached.append(evaluated[first])
-    fitted = model.from_unconstrained([leaf.detach() for leaf in leaves])
+    try:
+        while len(reached) < steps and not converged:
+            first = len(evaluated)
+            descent.step(loss)
+            converged = not evaluated[first].rises(reached[-1] if reached else None, tolerance)
+            reached.append(evaluated[first])
+        fitted = model.from_unconstrained([leaf.detach() for leaf in _permitted(leaves, start)])
+    except _DivergedError:
+        return SingleFit(model, [*reached, Progress(-math.inf, 0)], False, diverged=True)
     return SingleFit(fitted, reached, converged)
+
+
+def _permitted(leaves: list[Tensor], start: list[Tensor]) -> list[Tensor]:
+    """Return parameters in which those that were -inf at the start still are, which weight decay would make NaN.
+
+    Raises:
+        _DivergedError: If another parameter is NaN.
+    """
+    kept = [
+        torch.where(before == -torch.inf, before, leaf) for leaf, before in zip(leaves, start, strict=True)
+    ]
+    if any(bool(value.isnan().any()) for value in kept):
+        raise _DivergedError
+    return kept
