@@ -63,7 +63,7 @@ def require_successors(states: Tensor, matrices: Tensors, band: Tensor | None) -
     if states.shape[1] < 2:
         return
     leaving = [matrices[0].sum(1)] if matrices else []
-    ends = sum([*leaving, *([] if band is None else [band.sum(1)])]) == 0
+    ends = torch.stack([*leaving, *([] if band is None else [band.sum(1)])]).sum(0) == 0
     stuck = ends[states[:, :-1]]
     if bool(stuck.any()):
         raise InfeasibleError(
