@@ -33,10 +33,10 @@ def warn_of_unknown_labels(model: Model, sentences: Sequence[Sentence]) -> None:
     with contextlib.suppress(DataError):
         for name, vocabulary in model.labels_of(model.config, sentences).items():
             both = (vocabulary, model.vocabularies[name])
-            found, known = (set(each.symbols) - {EMPTY, OUTSIDE} for each in both)
-            if name in model.outputs and found and not found & known:
+            labels, known = (set(each.symbols) - {EMPTY, OUTSIDE} for each in both)
+            if name in model.outputs and labels and not labels & known:
                 warnings.warn(
-                    f"{sentences[0].path}: the model knows no label of this corpus, which has {_first(found)}; "
+                    f"{sentences[0].path}: the model knows no label of this corpus, which has {_first(labels)}; "
                     f"the model has {_first(known)}",
                     DataWarning,
                     stacklevel=2,
