@@ -88,7 +88,7 @@ def test_the_output_can_be_a_pipe_by_its_name(tagger, treebank, capsys):
 def test_a_parser_has_no_place_for_heads_in_two_columns(command, parser, tmp_path, capsys):
     (tmp_path / "names.bio").write_text("Jim\tB-PER\n\n")
     assert main([command, parser, str(tmp_path / "names.bio")]) == 2
-    assert "names.bio:1: a dependency parser needs a CoNLL-U file" in capsys.readouterr().err
+    assert "names.bio: has the format columns; expected" in capsys.readouterr().err
 
 
 def test_nothing_can_be_learnt_from_plain_text(tmp_path, capsys):
