@@ -16,6 +16,7 @@ BREAKING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of torch.compile, about tensors between the graphs
 @pytest.mark.parametrize("name", BREAKING)
 def test_what_breaks_the_graph_compiles_without_fullgraph(name):

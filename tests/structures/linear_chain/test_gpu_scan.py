@@ -26,7 +26,7 @@ def of_lengths(lengths, n, c, transitions=(), *more):
     ("lengths", "n", "c", "kind"),
     [
         ([0, 1, 4, 9], 9, 3, "shared"),  # blocks of 2
-        ([16, 3], 16, 5, "of steps"),  # blocks of 4
+        pytest.param([16, 3], 16, 5, "of steps", marks=SLOW),  # blocks of 4
         *(
             pytest.param(lengths, n, c, kind, marks=SLOW)
             for lengths, n in [([1], 1), ([2, 1], 2), ([3, 0], 3), ([17, 15, 5], 17), ([16, 8, 7], 18)]
