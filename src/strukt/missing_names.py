@@ -41,7 +41,7 @@ _CLASSES = {
     "SemiCRF": "strukt.SemiMarkov",
     "SemiMarkovCRF": "strukt.SemiMarkov",
     "SentCFG": "strukt.PCFG",
-    "SparseMAP": "the method sparsemap of every structure, and the layer strukt.nn.LatentStructure",
+    "SparseMAP": "the method sparsemap of a structure, or the layer strukt.nn.LatentStructure",
     "SpanningTreeCRF": "strukt.NonProjectiveTree",
     "StructDistribution": "strukt.StructuredDistribution",
     "TreeCRF": "strukt.SpanTree",

@@ -53,8 +53,8 @@ def test_an_installed_package_has_no_benchmarks(capsys, monkeypatch, tmp_path):
     [
         ("--rounds", "0", "1 or more"),
         ("--threads", "-1", "1 or more"),
-        ("--seconds", "-1.0", "a number above 0, and finite"),
-        ("--seconds", "nan", "a number above 0, and finite"),
+        ("--seconds", "-1.0", "a finite number, 0 or more"),
+        ("--seconds", "nan", "a finite number, 0 or more"),
     ],
 )
 def test_numbers_out_of_range_are_refused(option, value, expected, capsys, measured):

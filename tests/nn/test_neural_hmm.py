@@ -156,9 +156,9 @@ def test_counts_are_those_of_all_words():
         ({"rank": 0}, "rank is 0"),
         ({"blocks": BLOCKS, "states": 7}, "3 blocks; expected (5,), and a divisor of the 7 states"),
         ({"blocks": BLOCKS[:4]}, "blocks has shape (4,)"),
-        ({"blocks": 2 * BLOCKS}, "blocks holds [0, 2, 4]; expected all numbers from 0"),
-        ({"blocks": BLOCKS - 1}, "blocks holds [-1, 0, 1]; expected all numbers from 0"),
-        ({"blocks": BLOCKS[:0]}, "blocks holds []; expected all numbers from 0"),
+        ({"blocks": 2 * BLOCKS}, "blocks holds [0, 2, 4]; expected every number from 0"),
+        ({"blocks": BLOCKS - 1}, "blocks holds [-1, 0, 1]; expected every number from 0"),
+        ({"blocks": BLOCKS[:0]}, "blocks holds []; expected every number from 0"),
         ({"blocks": BLOCKS.double()}, "blocks is of type torch.float64; expected a LongTensor"),
     ],
 )

@@ -6,7 +6,7 @@ from torch.func import grad, jvp
 
 from strukt import NonProjectiveTree
 from strukt.losses import entmax_loss
-from strukt.mappings import entmax
+from strukt.mappings import budget, entmax, fusedmax, ksubset, normmax, oscarmax, sparsemax
 from strukt.testing.subjects import STRUCTURES
 
 # The second derivative of torch.linalg.slogdet by forward over forward mode is wrong (PyTorch 2.13).
@@ -39,7 +39,17 @@ def test_forward_over_forward_is_right_or_refused(subject):
     is_right(lambda *leaves: case.with_scores(leaves).distribution().marginals.square().sum(), leaves)
 
 
-def test_mappings_and_losses_are_right_or_refuse():
+@pytest.mark.parametrize(
+    ("mapping", "parameter"),
+    [(sparsemax, -1), (normmax, 1.5), (fusedmax, 0.2), (oscarmax, 0.2), (ksubset, 2), (budget, 2.0)],
+)
+def test_mappings_are_right_or_refuse(mapping, parameter):
+    scores = torch.randn(3, 4, dtype=torch.float64)
+    right = is_right(lambda scores: mapping(scores, parameter).pow(3).sum(), (scores,))
+    assert right == (mapping is not normmax)
+
+
+def test_parameters_and_losses_are_right_or_refuse():
     scores, exponent, label = torch.randn(3, 4).double(), torch.tensor(1.4).double(), torch.tensor([0, 3, 1])
     assert is_right(lambda scores: entmax(scores, 1.5).pow(3).sum(), (scores,))
     assert not is_right(lambda scores, exponent: entmax(scores, exponent).pow(3).sum(), (scores, exponent))

@@ -16,6 +16,9 @@ def set_default_validate_args(value: bool) -> None:
     The default is True, and False under ``python -O``, as in `torch.distributions`. The function of that name
     there has no effect here, because ``torch.compile`` calls it with False, even for code that is not compiled.
 
+    Raises:
+        ValueError: If the value is not True or False.
+
     Examples:
         >>> from strukt import LinearChain
         >>> scores = torch.full((3, 2), torch.nan)
@@ -27,6 +30,8 @@ def set_default_validate_args(value: bool) -> None:
         strukt.errors.OutOfRangeError: unary holds nan at batch item 0, position (0, 0); expected numbers up to ...
     """
     global _default
+    if not isinstance(value, bool):
+        raise ValueError(f"value is {value!r}; expected True or False")
     _default = value
 
 

@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
         if (value := getattr(options, name)) is not None and value < 1:
             raise UsageError(f"--{name} is {value}; expected 1 or more")
     if not 0 <= options.seconds < math.inf:
-        raise UsageError(f"--seconds is {options.seconds}; expected a number above 0, and finite")
+        raise UsageError(f"--seconds is {options.seconds}; expected a finite number, 0 or more")
     if options.family != "gpu" and (options.only or options.seconds):
         raise UsageError("--only and --seconds are for strukt benchmark gpu")
     if not (CHECKOUT / "benchmarks" / "run.py").is_file():

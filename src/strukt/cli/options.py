@@ -30,7 +30,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(f"strukt {command}", description=description, allow_abbrev=False)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return the values of the arguments, which may stand before, between and after the options.
+        """Return the values of the arguments, which may stand before, between and after the options
+        unless `--` is among them.
 
         Raises:
             UsageError: If an option is unknown, or an argument is missing, superfluous or invalid.

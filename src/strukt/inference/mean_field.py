@@ -99,7 +99,8 @@ class Settings:
         require_iterations(self.iterations)
         require_step(self.step_size)
         require_damping(self.damping)
-        if not bool((torch.as_tensor(self.weight, dtype=torch.float64) > 0).all()):
+        positive = self.weight > 0
+        if not (bool(positive.all()) if isinstance(positive, Tensor) else positive):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
         if self.tol is not None:
             require_tolerance(self.tol)

@@ -115,7 +115,9 @@ def constant_function(operator: Any) -> Any:
     return Constant
 
 
-def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callable[..., Tensor]) -> Any:
+def map_function(
+    operator: Any, pull: Callable[..., Tensor], sensitivity: Callable[..., Tensor], nested: bool = True
+) -> Any:
     """Return the autograd function of a map of scores ``(rows, d)`` with a parameter for each row, ``(rows,)``.
 
     The derivatives of the map are functions of its value, like those of softmax, so they exist to any order.
@@ -126,6 +128,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
             direction.
         sensitivity: ``sensitivity(value, parameter)``: the derivative with respect to the parameter,
             ``(rows, d)``.
+        nested: Whether ``pull`` is one autograd function, so that an outer forward mode loses no derivative.
     """
 
     class Map(Batched):
@@ -150,10 +153,11 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
         def jvp(ctx: Any, *tangents: Any) -> Any:
             parameter, value = ctx.saved_tensors
             change, change_too = tangents
+            if change_too is not None or not nested:
+                require_one_forward_mode()
             result = torch.zeros_like(value) if change is None else pull(change, value, parameter)
             if change_too is None:
                 return result
-            require_one_forward_mode()
             return result + change_too.unsqueeze(-1) * sensitivity(value, parameter)
 
     Map.Eager = Eager

@@ -197,8 +197,9 @@ class KneserNey(nn.Module):
         Raises:
             ValueError: If they are those of a model with another order or number of words.
         """
-        self.levels = []
-        if len(state):
+        if not len(state):
+            self.levels = []
+        else:
             order, words = int(state[:, 0].max()), int(state[state[:, 0] == 1, 1].max())  # the start symbol
             if (order, words) != (self.order, self.words):
                 raise ValueError(

@@ -221,10 +221,10 @@ def _count_of(blocks: Tensor) -> int:
     Raises:
         ValueError: If they are not integers, or not all numbers from 0 to the largest one.
     """
-    arguments.integers("blocks", blocks, "(v,)", blocks.device)
+    arguments.integers("blocks", blocks, "(v,)", getattr(blocks, "device", torch.device("cpu")))
     distinct = sorted(set(blocks.flatten().tolist()))
     if distinct != list(range(len(distinct))) or not distinct:
-        raise ValueError(f"blocks holds {distinct!s:.60}; expected all numbers from 0 to that of the last one")
+        raise ValueError(f"blocks holds {distinct!s:.60}; expected every number from 0 to the largest")
     return len(distinct)
 
 

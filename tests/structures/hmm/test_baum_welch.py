@@ -398,7 +398,7 @@ def test_weight_decay_keeps_what_is_forbidden():
 def test_a_fit_whose_parameters_become_nan_is_refused():
     hmm = HMM(torch.zeros(2), torch.zeros(2, 2), Gaussian(torch.tensor([[0.0], [1.0]]), torch.ones(2, 1)))
     x = torch.randn(3, 6, 1, generator=torch.Generator().manual_seed(0))
-    with pytest.raises(ValueError, match="parameters became NaN during the fit; use smaller steps"):
+    with pytest.raises(ValueError, match="parameters became NaN or infinite during the fit; use smaller steps"):
         hmm.fit(x, steps=4, optimizer=partial(torch.optim.SGD, lr=math.inf))
     best = hmm.fit(x, steps=2, restarts=1, optimizer=_first_diverging())
     assert best.model.emission.means.isfinite().all()

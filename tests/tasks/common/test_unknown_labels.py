@@ -34,7 +34,7 @@ def test_labels_of_which_a_model_knows_none_are_warned_of_once(name):
     kind, config, known = tiny_models.ENCODED[name]
     model = kind.from_corpus(config, known)
     unknown, theirs, ours = FILES[name]
-    message = rf"^<stream>: the model knows no label of this corpus, which has {theirs}; the model has {ours}"
+    message = rf"^<stream>: the model knows none of the labels {theirs}; it has {ours}"
     with pytest.warns(DataWarning, match=message) as caught:
         warn_of_unknown_labels(model, unknown)
     assert len(caught) == 1
@@ -59,8 +59,7 @@ def test_training_and_evaluation_warn(tmp_path, capsys):
     unknown.write_text("a\tB-PER\nb\tB-LOC\n\n")
     sizes = ["--encoder.layers=1", "--encoder.hidden=8", "--trainer.epochs=1", "--trainer.threads=1"]
     model = str(tmp_path / "model")
-    labels = "which has B-LOC, B-PER; the model has X, Y"
-    warning = f"warning: {unknown}: the model knows no label of this corpus, {labels}\n"
+    warning = f"warning: {unknown}: the model knows none of the labels B-LOC, B-PER; it has X, Y\n"
     assert main(["train", "tag", "--train", str(known), "--dev", str(unknown), "-o", model, *sizes]) == 0
     assert capsys.readouterr().err.count(warning) == 1
     assert main(["evaluate", model, str(unknown)]) == 0

@@ -19,17 +19,20 @@ def _map(
     compute: Callable[[Tensor, Tensor], Tensor],
     pull: Callable[..., Tensor],
     sensitivity: Callable[..., Tensor],
+    nested: bool = True,
 ) -> Callable[[Tensor, Tensor], Tensor]:
     schema = "(Tensor scores, Tensor alpha) -> Tensor"
     result = operator(__package__, name, schema, compute, lambda scores, alpha: torch.empty_like(scores))
-    function = map_function(result, pull, sensitivity)
+    function = map_function(result, pull, sensitivity, nested)
     return lambda scores, alpha: call(function, scores, alpha)
 
 
 entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.entmax_sensitivity)
 """Map scores ``(rows, d)`` and alpha ``(rows,)`` above 0 to probabilities ``(rows, d)``; rows of -inf to zeros."""
 
-normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
+normmax = _map(
+    "normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity, nested=False
+)
 """Map scores ``(rows, d)`` and alpha ``(rows,)`` above 1 to probabilities ``(rows, d)``; rows of -inf to zeros."""
 
 __all__ = ["entmax", "gain", "normmax", "residual", "residual_product", "slope"]

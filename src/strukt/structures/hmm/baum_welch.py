@@ -35,7 +35,7 @@ class Progress(NamedTuple):
 
 
 class SingleFit(typing_extensions.NamedTuple, Generic[Model]):
-    """One fit: the model after the last step, its history, whether it converged, and whether it became NaN."""
+    """One fit: the model after the last step, its history, whether it converged, and whether it diverged."""
 
     model: Model
     reached: list[Progress]
@@ -49,7 +49,7 @@ class SingleFit(typing_extensions.NamedTuple, Generic[Model]):
 
 
 class _DivergedError(Exception):
-    """A parameter is NaN."""
+    """A parameter has become NaN or infinite."""
 
 
 def best(
@@ -76,8 +76,8 @@ def best(
     assert winner is not None
     if winner.diverged:
         raise OutOfRangeError(
-            "parameters became NaN during the fit; use smaller steps of the optimizer, priors that keep variances "
-            "above 0, or expectation maximisation (optimizer=None)"
+            "parameters became NaN or infinite during the fit; use smaller steps of the optimizer, priors that "
+            "keep variances above 0, or expectation maximisation (optimizer=None)"
         )
     if left_out := winner.reached[-1].impossible:
         warnings.warn(
@@ -160,11 +160,12 @@ def _permitted(leaves: list[Tensor], start: list[Tensor]) -> list[Tensor]:
     """Return parameters in which those that were -inf at the start still are, which weight decay would make NaN.
 
     Raises:
-        _DivergedError: If another parameter is NaN.
+        _DivergedError: If another parameter has become NaN or infinite.
     """
     kept = [
         torch.where(before == -torch.inf, before, leaf) for leaf, before in zip(leaves, start, strict=True)
     ]
-    if any(bool(value.isnan().any()) for value in kept):
-        raise _DivergedError
+    for value, before in zip(kept, start, strict=True):
+        if bool((value.isnan() | (value.isinf() & before.isfinite())).any()):
+            raise _DivergedError
     return kept

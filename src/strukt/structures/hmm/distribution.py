@@ -96,7 +96,8 @@ class HMM(HMMEstimation):
 
         Raises:
             ValueError: As for `log_prob`; or if a setting is out of its range, a prior does not belong to these
-                parameters, there are no observations to restart from, or parameters become NaN in all fits.
+                parameters, there are no observations to restart from, or in all fits parameters become NaN or
+                infinite.
             NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
 
         Examples:

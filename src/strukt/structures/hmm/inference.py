@@ -159,7 +159,8 @@ class HMMInference(HMMParameters):
         """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank.
 
         Raises:
-            InfeasibleError: If a sample reaches a state without successor, or one that emits no word.
+            InfeasibleError: If a sample reaches a state that emits no word or, before its end, one without
+                successor.
             ValueError: If ``length`` is not a whole number of 0 or more.
         """
         return self.sample_with_states(sample_shape, length).x
@@ -173,7 +174,8 @@ class HMMInference(HMMParameters):
             ``sample_shape + (length,)``.
 
         Raises:
-            InfeasibleError: If a sample reaches a state without successor, or one that emits no word.
+            InfeasibleError: If a sample reaches a state that emits no word or, before its end, one without
+                successor.
             ValueError: If ``length`` is not a whole number of 0 or more.
         """
         shape = arguments.sample_shape(sample_shape, "sample")

@@ -53,7 +53,7 @@ def first_states(initial: Tensor, count: int) -> Tensor:
     Raises:
         InfeasibleError: If all probabilities are 0.
     """
-    if not bool((initial > 0).any()):
+    if bool((initial == 0).all()):
         raise InfeasibleError("initial is -inf for all states, so there is no sample; allow a first state")
     return torch.multinomial(initial, count, replacement=True)
 

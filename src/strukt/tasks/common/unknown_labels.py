@@ -19,7 +19,7 @@ SHOWN = 5
 
 
 def warn_of_unknown_labels(model: Model, sentences: Sequence[Sentence]) -> None:
-    """Warn if a model knows no label of annotated sentences, so that its score can only be 0.
+    """Warn if a model knows no label of annotated sentences, so that its score on labels can only be 0.
 
     Args:
         model: The model.
@@ -30,14 +30,14 @@ def warn_of_unknown_labels(model: Model, sentences: Sequence[Sentence]) -> None:
     """
     if not sentences or not isinstance(model, EncodedModel):
         return
+    place = f"{sentences[0].path}: " if sentences[0].path else ""
     with contextlib.suppress(DataError):
         for name, vocabulary in model.labels_of(model.config, sentences).items():
             both = (vocabulary, model.vocabularies[name])
             labels, known = (set(each.symbols) - {EMPTY, OUTSIDE} for each in both)
             if name in model.outputs and labels and not labels & known:
                 warnings.warn(
-                    f"{sentences[0].path}: the model knows no label of this corpus, which has {_first(labels)}; "
-                    f"the model has {_first(known)}",
+                    f"{place}the model knows none of the labels {_first(labels)}; it has {_first(known)}",
                     DataWarning,
                     stacklevel=2,
                 )
