@@ -49,3 +49,9 @@ def test_compiled_graphs_leave_checks_out():
     torch.compile(log_prob, backend="aot_eager", fullgraph=True)(NAN)
     with pytest.raises(OutOfRangeError):
         log_prob(NAN)
+
+
+@pytest.mark.parametrize("value", ["no", None, 3])
+def test_the_default_is_true_or_false(value):
+    with pytest.raises(ValueError, match="expected True or False"):
+        strukt.set_default_validate_args(value)

@@ -155,10 +155,13 @@ def test_contexts_are_checked_as_words_are():
 
 @pytest.mark.parametrize(("words", "order"), [(3, 2), (3, 4), (4, 3)])
 def test_counts_of_another_form_are_refused(words, order):
-    model = KneserNey(words=3, order=3)
+    model, other = KneserNey(words=3, order=3), KneserNey(words, order)
     model.count([torch.tensor([0, 1, 2])])
+    other.count([torch.tensor([0, 1])])
+    before = other.next(torch.tensor([[0]]))
     with pytest.raises(ValueError, match="the counts are of order 3 with 3 words; expected order"):
-        KneserNey(words, order).load_state_dict(model.state_dict())
+        other.load_state_dict(model.state_dict())
+    assert torch.equal(other.next(torch.tensor([[0]])), before)
 
 
 def test_loading_no_counts_forgets_counts():
