@@ -71,7 +71,10 @@ def test_the_nearest_name_is_suggested(arguments, expected, capsys):
     assert capsys.readouterr().err == expected
 
 
-@pytest.mark.parametrize("options", [["--rows", "pt"], ["--commands"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--rows", "pt"], ["--commands"], ["--seeds", "2"], ["--quick"], ["--output", "x"], ["--data", "y"]],
+)
 def test_options_of_a_table_need_one(options, capsys):
     assert main(["reproduce", *options]) == 2
     assert f"{options[0]} needs a table; give its name first" in capsys.readouterr().err

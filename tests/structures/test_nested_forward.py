@@ -4,13 +4,10 @@ import pytest
 import torch
 from torch.func import grad, jvp
 
-from strukt import NonProjectiveTree
+from strukt import KDPP, NonProjectiveTree
 from strukt.losses import entmax_loss
 from strukt.mappings import budget, entmax, fusedmax, ksubset, normmax, oscarmax, sparsemax
 from strukt.testing.subjects import STRUCTURES
-
-# The second derivative of torch.linalg.slogdet by forward over forward mode is wrong (PyTorch 2.13).
-WITHOUT_DETERMINANTS = [subject for subject in STRUCTURES if not subject.name.startswith("KDPP")]
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*torch.jit.script. is deprecated:DeprecationWarning"  # PyTorch's own
@@ -30,13 +27,26 @@ def is_right(total, leaves):
     return True
 
 
-@pytest.mark.parametrize("subject", WITHOUT_DETERMINANTS, ids=lambda subject: subject.name)
+@pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
 def test_forward_over_forward_is_right_or_refused(subject):
     case = subject.case((2,), lengths=[3, 2], size=3)
     leaves = tuple(score.detach() for score in case.scores)
     assert is_right(lambda *leaves: case.with_scores(leaves).distribution().log_partition.square().sum(), leaves)
     is_right(lambda *leaves: case.with_scores(leaves).distribution().entropy().square().sum(), leaves)
     is_right(lambda *leaves: case.with_scores(leaves).distribution().marginals.square().sum(), leaves)
+    event = case.distribution().mode
+    is_right(lambda *leaves: case.with_scores(leaves).distribution().log_prob(event).square().sum(), leaves)
+
+
+def test_subsets_by_determinants_are_refused_where_those_of_pytorch_are_wrong():
+    vectors, subset = torch.randn(4, 3, dtype=torch.float64), torch.tensor([1, 1, 0, 0])
+
+    def subsets(vectors):
+        return KDPP(vectors @ vectors.mT + torch.eye(4, dtype=torch.float64), 2)
+
+    assert is_right(lambda vectors: subsets(vectors).log_partition, (vectors,))
+    assert not is_right(lambda vectors: subsets(vectors).log_prob(subset), (vectors,))
+    assert not is_right(lambda vectors: subsets(vectors).entropy(), (vectors,))
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def set_default_validate_args(value: bool) -> None:
 
 
 def validates(validate_args: bool | None) -> bool:
-    """Return whether to check values: ``validate_args``; by default as set, and not in compiled graphs."""
+    """Return ``validate_args`` or, if it is None, the default, which is False in compiled graphs."""
     if validate_args is None:
         return _default and not torch.compiler.is_compiling()
     return validate_args

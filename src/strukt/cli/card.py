@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from strukt.cli import console, corpora, outputs
-from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.data import corpus
 
@@ -20,7 +19,8 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     for name in ("test_name", "format"):
         if getattr(options, name) and not options.test:
-            raise UsageError(f"--{name.replace('_', '-')} describes the corpus of --test; give one, or omit it")
+            option = f"--{name.replace('_', '-')}"
+            raise console.UsageError(f"{option} describes the corpus of --test; give one, or omit it")
     read = [options.test] if options.test else []
     corpora.require_files(read)
     if options.output is not None:

@@ -30,8 +30,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(f"strukt {command}", description=description, allow_abbrev=False)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return the values of the arguments, which may stand before, between and after the options
-        unless `--` is among them.
+        """Return the values of all arguments and options; without `--`, they may come in any order.
 
         Raises:
             UsageError: If an option is unknown, or an argument is missing, superfluous or invalid.

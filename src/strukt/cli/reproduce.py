@@ -33,11 +33,12 @@ def run(arguments: list[str]) -> int:
         UsageError: If an option is invalid, or there is no such table or row.
         StruktError: If `strukt.reproduce.run.run` raises it.
     """
-    options = _parser().parse(arguments)
+    parser = _parser()
+    options = parser.parse(arguments)
     if options.table is None:
-        if options.rows or options.commands:
-            option = "--rows" if options.rows else "--commands"
-            raise console.UsageError(f"{option} needs a table; give its name first")
+        for name, value in vars(options).items():
+            if value != parser.get_default(name):
+                raise console.UsageError(f"--{name} needs a table; give its name first")
         print(aligned(overview(map(tables.load, tables.names()))))
         return 0
     table = tables.load(console.choose(options.table, tables.names(), "table"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 
 import torch
 from torch import Tensor
@@ -106,7 +105,7 @@ def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
     """
     if isinstance(setting, Tensor) and setting.dim() == 0:
         return setting  # not a float, which would have no gradient
-    if isinstance(setting, (float, Real)):
+    if not isinstance(setting, (Tensor, Sequence)):
         return float(setting)
     parts = [setting] if isinstance(setting, Tensor) else list(setting)
     shapes = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts]

@@ -99,8 +99,7 @@ class Settings:
         require_iterations(self.iterations)
         require_step(self.step_size)
         require_damping(self.damping)
-        positive = self.weight > 0
-        if not (bool(positive.all()) if isinstance(positive, Tensor) else positive):
+        if not bool(torch.as_tensor(self.weight > 0).all()):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
         if self.tol is not None:
             require_tolerance(self.tol)

@@ -25,15 +25,13 @@ def require_tolerance(tol: float) -> None:
 
 def require_damping(damping: float | Tensor, name: str = "damping") -> None:
     """Raise ValueError unless the damping is 0 or more and below 1."""
-    values = _as_tensor(damping)
-    if not bool(((values >= 0) & (values < 1)).all()):
+    if not bool(torch.as_tensor((damping >= 0) & (damping < 1)).all()):
         raise ValueError(f"{name} is {damping}; expected a number from 0 to below 1")
 
 
 def require_step(step_size: float | Tensor, name: str = "step_size") -> None:
     """Raise ValueError unless the step size is above 0 and at most 1."""
-    values = _as_tensor(step_size)
-    if not bool(((values > 0) & (values <= 1)).all()):
+    if not bool(torch.as_tensor((step_size > 0) & (step_size <= 1)).all()):
         raise ValueError(f"{name} is {step_size}; expected a number above 0 and up to 1")
 
 
@@ -41,7 +39,3 @@ def require_one_of(name: str, value: str, known: Sequence[str]) -> None:
     """Raise ValueError unless the value of an option is among the known ones."""
     if value not in known:
         raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")
-
-
-def _as_tensor(value: float | Tensor) -> Tensor:
-    return value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=torch.float64)

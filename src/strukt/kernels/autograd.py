@@ -28,17 +28,17 @@ def is_plain() -> bool:
     )
 
 
-def require_one_forward_mode(most: int = 1) -> None:
-    """Check, in a ``jvp``, that `torch.func.jvp` is not nested more than ``most`` times.
+def require_one_forward_mode() -> None:
+    """Check that the call is inside at most one forward mode of ``torch.func``, such as `torch.func.jvp`.
 
     PyTorch switches forward mode off inside the ``jvp`` of an autograd function, so an outer forward mode would
     silently miss the derivatives of its tensor operations. Those of further autograd functions are kept.
 
     Raises:
-        NotImplementedError: If it is.
+        NotImplementedError: If it is inside several.
     """
     stack = torch._C._functorch.get_interpreter_stack() or ()
-    if sum(each.key() == torch._C._functorch.TransformType.Jvp for each in stack) > most:
+    if sum(each.key() == torch._C._functorch.TransformType.Jvp for each in stack) > 1:
         raise NotImplementedError(
             "this derivative in forward mode has no forward mode itself; use torch.func.hessian, or the jvp of a "
             "grad, in place of the jvp of a jvp or the jacfwd of a jacfwd"

@@ -58,7 +58,7 @@ def budget_of_rows(scores: Tensor, k: Tensor) -> Tensor:
     """Return `budget` of rows ``(rows, d)``, with a number of items for each, ``(rows,)``, that is not checked."""
     free = scores.clamp(0.0, 1.0)
     total = free.sum(-1, keepdim=True)
-    # If the budget is used up, entries of 0 or 1 do not move with their scores, not even with those of 0 or 1.
+    # If the budget is used up, no entry of 0 or 1 moves with its score, even if the score is 0 or 1 itself.
     still = (total == k.unsqueeze(-1)) & ((scores <= 0.0) | (scores >= 1.0))
     free = torch.where(still, (scores >= 1.0).to(free.dtype), free)
     return torch.where(total <= k.unsqueeze(-1), free, capped_simplex.subset(scores, k))

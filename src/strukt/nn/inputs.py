@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import torch
 from torch import Tensor
 
@@ -23,7 +21,7 @@ def require_sizes(**sizes: int) -> None:
         ValueError: hidden is 0; expected at least 1
     """
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, Integral):
+        if not arguments.is_integer(size):
             raise ValueError(f"{name} is {size!r}; expected a whole number above 0")
         if size < 1:
             raise ValueError(f"{name} is {size}; expected at least 1")

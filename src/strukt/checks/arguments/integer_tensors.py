@@ -80,15 +80,15 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
 
 
 def is_integer(value: object) -> bool:
-    """Return True for Python's and NumPy's integers, which Booleans are not."""
-    return isinstance(value, (int, Integral)) and not isinstance(value, bool)
+    """Return True for integers of Python and NumPy, but not for Booleans."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def positive_integer(name: str, value: Any) -> int:
-    """Return an integer of 1 or more as Python's.
+    """Return a value as a Python integer, after checking that it is 1 or more.
 
     Raises:
-        ValueError: If the value is anything else.
+        ValueError: If it is not.
     """
     if not is_integer(value) or value < 1:
         raise ValueError(f"{name} is {value!r}; expected a positive integer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import require_one_forward_mode
 from strukt.kernels.semiring import NEG_INF, Semiring
 from strukt.structures.k_dpp.items import clean_kernel, rank, rank_tolerance
 from strukt.structures.k_subset.reference import padded
@@ -50,7 +51,12 @@ def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
         kernel: ``(..., g, n, n)``; g divides the batch.
         sets: Masks ``(..., batch, count, n)``.
         lengths: ``(batch,)``.
+
+    Raises:
+        NotImplementedError: In forward mode over forward mode, where `torch.linalg.slogdet` is wrong.
     """
+    if not torch.compiler.is_compiling():
+        require_one_forward_mode()
     tolerance = rank_tolerance(kernel)
     cleaned = clean_kernel(kernel.double(), lengths).unsqueeze(-3)
     pairs = sets.unsqueeze(-1) & sets.unsqueeze(-2)
