@@ -51,3 +51,8 @@ def test_nothing_yet_and_different_lengths():
     assert SpanF1().result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     with pytest.raises(ValueError, match="gold has 1 tags, predicted 2"):
         SpanF1().update(["O"], ["O", "O"])
+
+
+def test_empty_tags_are_refused():
+    with pytest.raises(ValueError, match="tag 1 is empty; expected a mark such as O"):
+        SpanF1().update(["O", ""], ["O", "O"])

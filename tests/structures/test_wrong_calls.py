@@ -139,6 +139,8 @@ def test_a_number_of_samples_is_a_shape():
         chain().sample((-1,))
     with pytest.raises(ValueError, match=r"k is True; expected a positive integer"):
         chain().topk(True)
+    with pytest.raises(ValueError, match=r"k is 10+; expected a positive integer"):
+        chain().topk(10**30)
     assert chain().sample([2, 3]).shape == (2, 3, 3)
 
 

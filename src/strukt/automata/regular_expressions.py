@@ -28,7 +28,7 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         separator: The text between tokens, such as a space between words.
 
     Raises:
-        ValueError: If the pattern is malformed or uses other syntax, or there are no tokens.
+        ValueError: If the pattern is malformed, nested too deeply or uses other syntax, or there are no tokens.
 
     Complexity:
         O(m) operations on automata for a pattern of m characters; then O(q n) for an automaton of q states and
@@ -47,13 +47,16 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         raise ValueError(f"pattern is a {type(pattern).__name__}; expected a str")
     if not spellings:
         raise ValueError("spellings is empty; expected the text of each token")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
     # The extra character makes the alphabet non-empty; it changes nothing, even if no token contains it.
     alphabet = "".join(sorted({*separator, *"".join(text for text in spellings if text), "\0"}))
-    return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings, separator)
+    try:
+        re.compile(pattern)
+        automaton = _Parser(pattern, alphabet).parsed()
+    except re.error as error:
+        raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
+    except RecursionError:
+        raise ValueError("pattern has groups within groups, deeper than Python can recurse") from None
+    return _of_tokens(automaton, alphabet, spellings, separator)
 
 
 class _Parser:

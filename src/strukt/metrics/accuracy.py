@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strukt.metrics.counts import percent, require_same_length
+from strukt.metrics.counts import percent, require_labels
 
 
 class Accuracy:
@@ -25,9 +25,9 @@ class Accuracy:
         """Add the tags of one sentence.
 
         Raises:
-            ValueError: If the sentences differ in length.
+            ValueError: If the sentences differ in length, or are lists of several sentences.
         """
-        require_same_length(gold, predicted, "tags")
+        require_labels(gold, predicted, "tags")
         self.right += sum(a == b for a, b in zip(gold, predicted, strict=True))
         self.words += len(gold)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from strukt.metrics.counts import LabelCounts, percent, require_same_length
+from strukt.metrics.counts import LabelCounts, percent, require_labels
 
 
 class ClassAccuracy(LabelCounts):
@@ -26,9 +26,9 @@ class ClassAccuracy(LabelCounts):
         """Add the classes of several items.
 
         Raises:
-            ValueError: If `gold` and `predicted` differ in length.
+            ValueError: If `gold` and `predicted` differ in length, or hold lists.
         """
-        require_same_length(gold, predicted, "classes", "item")
+        require_labels(gold, predicted, "classes", "item")
         self.right.update(a for a, b in zip(gold, predicted, strict=True) if a == b)
         self.gold.update(gold)
         self.predicted.update(predicted)

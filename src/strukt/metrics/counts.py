@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 
 
 def percent(part: float, whole: float) -> float:
@@ -31,6 +31,29 @@ def require_same_length(gold: Sized, predicted: Sized, values: str, unit: str = 
         raise ValueError(
             f"gold has {len(gold)} {values}, predicted {len(predicted)}; expected one for each {unit}"
         )
+
+
+def require_labels(gold: Sequence[str], predicted: Sequence[str], values: str, unit: str = "word") -> None:
+    """Check that there are as many predicted labels as gold ones, and that they are not nested.
+
+    Raises:
+        ValueError: If their numbers differ, or one of the two is a string, or holds lists.
+
+    Examples:
+        >>> require_labels([["DET", "NOUN"]], [["DET", "VERB"]], "tags")
+        Traceback (most recent call last):
+        ValueError: gold[0] is a list; expected tags as strings, so call update once for each sentence
+    """
+    for name, labels in (("gold", gold), ("predicted", predicted)):
+        if isinstance(labels, str):
+            raise ValueError(f"{name} is the str {labels!r}; expected a list of {values}")
+        for place, label in enumerate(labels):
+            if isinstance(label, (list, tuple)):
+                raise ValueError(
+                    f"{name}[{place}] is a {type(label).__name__}; expected {values} as strings, so call update "
+                    f"once for each sentence"
+                )
+    require_same_length(gold, predicted, values, unit)
 
 
 def precision_recall_f1(gold: int, predicted: int, right: int) -> dict[str, float]:

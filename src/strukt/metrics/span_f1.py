@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strukt.data.tag_schemes.spans import spans
-from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_same_length
+from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_labels
 
 
 class SpanF1(LabelCounts):
@@ -22,9 +22,9 @@ class SpanF1(LabelCounts):
         """Add the tags of one sentence, such as `B-PER`; see `data.tag_schemes.spans.spans` for the schemes.
 
         Raises:
-            ValueError: If the sentences differ in length.
+            ValueError: If the sentences differ in length, or are lists of several sentences.
         """
-        require_same_length(gold, predicted, "tags")
+        require_labels(gold, predicted, "tags")
         gold_spans, predicted_spans = set(spans(gold)), set(spans(predicted))
         self.gold.update(label for label, _, _ in gold_spans)
         self.predicted.update(label for label, _, _ in predicted_spans)

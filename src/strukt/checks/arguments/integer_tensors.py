@@ -80,8 +80,8 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
 
 
 def is_integer(value: object) -> bool:
-    """Return True for integers of Python and NumPy, but not for Booleans."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    """Return True for integers of Python and NumPy that have at most 64 bits, but not for Booleans."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 def positive_integer(name: str, value: Any) -> int:
