@@ -12,6 +12,7 @@ from pathlib import Path
 import gallery
 import guide_pictures
 import kernel_pictures
+import recorded_pictures
 import system_pictures
 import torch
 from shapes import dot, line, number, svg, text
@@ -136,6 +137,7 @@ def every() -> dict[Path, Callable[[], str]]:
     folders = {
         "concepts": PICTURES | gallery.PICTURES,
         "guides": guide_pictures.PICTURES,
+        "recipes": recorded_pictures.PICTURES,
         "": kernel_pictures.PICTURES | system_pictures.PICTURES,
     }
     return {

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from strukt.viz import Curves, svg
+from strukt.viz import Curves, svg, terminal
 
 CURVES = Curves("error", ["1-5", "6-10", "11-15"], {"with": [1.0, 2.0, 5.0], "without": [3.0, 3.0, 4.5]})
 
@@ -55,3 +55,39 @@ def test_names_do_not_cover_each_other():
 def test_what_is_read_out_has_every_number():
     said = "error; with: 1-5 1, 6-10 2, 11-15 5; without: 1-5 3, 6-10 3, 11-15 4.5"
     assert CURVES.description() == said
+
+
+SPREAD = Curves("F1", ["6", "8"], {"codes": [70.0, 72.0], "labels": [73.0, 73.0]}, {"codes": [0.5, 1.0]})
+
+
+def test_error_bars_reach_one_deviation_up_and_down():
+    assert SPREAD.ticks() == [(0.0, "69.5"), (0.5, "71.2"), (1.0, "73")]
+    assert SPREAD.error_bars("codes") == [(0.0, pytest.approx(1 / 3.5)), (pytest.approx(1.5 / 3.5), 1.0)]
+    assert SPREAD.error_bars("labels") == []
+    bars = re.findall(r'class="branch" d="M(\S+) (\S+) L(\S+) (\S+) M', svg.draw(SPREAD))
+    assert len(bars) == 2
+    for (x, low, same, high), (point, middle) in zip(bars, points(svg.draw(SPREAD))[0], strict=True):
+        assert float(x) == float(same) == point
+        assert float(low) + float(high) == pytest.approx(2 * middle, abs=0.2)
+        assert float(low) > float(high)
+
+
+def test_deviations_stand_beside_the_numbers():
+    assert SPREAD.description() == "F1; codes: 6 70 ± 0.5, 8 72 ± 1; labels: 6 73, 8 73"
+    assert "70 ± 0.5  " in terminal.draw(SPREAD, 60)
+    # An error bar that reaches 0 rules out a logarithmic scale.
+    assert not Curves("error", ["a", "b"], {"with": [0.01, 100.0]}, {"with": [0.01, 1.0]}).is_logarithmic
+
+
+@pytest.mark.parametrize(
+    ("deviations", "message"),
+    [
+        ({"code": [1.0, 1.0]}, "deviations has 'code'; expected names of curves"),
+        ({"codes": [1.0]}, "deviations has 1 numbers for 'codes'; expected 2"),
+        ({"codes": [1.0, -1.0]}, "deviations has -1.0 for 'codes'; expected finite non-negative numbers"),
+        ({"codes": [1.0, math.nan]}, "deviations has nan for 'codes'"),
+    ],
+)
+def test_wrong_deviations_are_refused(deviations, message):
+    with pytest.raises(ValueError, match=message):
+        Curves("F1", ["6", "8"], {"codes": [70.0, 72.0]}, deviations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +18,7 @@ WIDE = 100.0
 """The scale is logarithmic if all numbers are positive, and the largest is at least `WIDE` times the smallest."""
 
 _MARGIN, _TITLE, _HEIGHT, _GAP, _LINE, _STEP = 14.0, 30.0, 220.0, 16.0, 15.0, 44.0
+_SERIF = 4.0  # half the width of the ends of error bars
 _SHORTEST, _LONGEST = 6, 40  # bars in the terminal, in columns
 
 
@@ -29,9 +30,12 @@ class Curves(Picture):
         title: The title, which says what the numbers are.
         places: The names of the places on the horizontal axis, from left to right.
         curves: The numbers of each curve by its name, a number for each place.
+        deviations: The standard deviations of the numbers, by the names of curves, drawn as error bars that reach
+            one deviation up and one down. Curves that are not listed have none.
 
     Raises:
-        ValueError: If a curve does not have one finite number for each place.
+        ValueError: If a curve does not have one finite number for each place, or deviations do not have one finite
+            non-negative number for each place of a curve.
 
     Examples:
         >>> curves = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.0, 3.0]})
@@ -44,16 +48,13 @@ class Curves(Picture):
     title: str
     places: Sequence[str]
     curves: Mapping[str, Sequence[float]]
+    deviations: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, values in self.curves.items():
-            if len(values) != len(self.places):
-                raise ValueError(
-                    f"curves has {len(values)} numbers for {name!r}; expected {len(self.places)}"
-                )
-            for value in values:
-                if not math.isfinite(value):
-                    raise OutOfRangeError(f"curves has {value} for {name!r}; expected finite numbers")
+        if unknown := [name for name in self.deviations if name not in self.curves]:
+            raise ValueError(f"deviations has {unknown[0]!r}; expected names of curves")
+        self._check("curves", self.curves, -math.inf, "finite numbers")
+        self._check("deviations", self.deviations, 0.0, "finite non-negative numbers")
 
     @property
     def is_logarithmic(self) -> bool:
@@ -77,13 +78,42 @@ class Curves(Picture):
     def description(self) -> str:
         """Describe the numbers in words, for screen readers."""
         curves = []
-        for name, values in self.curves.items():
-            numbers = (f"{place} {value:.3g}" for place, value in zip(self.places, values, strict=True))
+        for name in self.curves:
+            numbers = (f"{place} {number}" for place, number in zip(self.places, self.numbers(name), strict=True))
             curves.append(f"{name}: {', '.join(numbers)}")
         return f"{self.title}; {'; '.join(curves)}"
 
+    def numbers(self, name: str) -> list[str]:
+        """Return the numbers of a curve as text, with their deviations."""
+        numbers = [f"{value:.3g}" for value in self.curves[name]]
+        if name not in self.deviations:
+            return numbers
+        pairs = zip(numbers, self.deviations[name], strict=True)
+        return [f"{number} ± {deviation:.2g}" for number, deviation in pairs]
+
+    def error_bars(self, name: str) -> list[tuple[float, float]]:
+        """Return the heights of the two ends of each error bar of a curve; an empty list without deviations."""
+        pairs = zip(self.curves[name], self.deviations.get(name, ()), strict=False)
+        return [(self._height(value - deviation), self._height(value + deviation)) for value, deviation in pairs]
+
+    def _check(self, argument: str, numbers: Mapping[str, Sequence[float]], least: float, expected: str) -> None:
+        for name, values in numbers.items():
+            if len(values) != len(self.places):
+                raise ValueError(
+                    f"{argument} has {len(values)} numbers for {name!r}; expected {len(self.places)}"
+                )
+            for value in values:
+                if not math.isfinite(value) or value < least:
+                    raise OutOfRangeError(f"{argument} has {value} for {name!r}; expected {expected}")
+
     def _every(self) -> list[float]:
-        return [value for values in self.curves.values() for value in values]
+        """Return all numbers, and the ends of all error bars."""
+        numbers = []
+        for name, values in self.curves.items():
+            deviations = self.deviations.get(name, [0.0] * len(values))
+            for value, deviation in zip(values, deviations, strict=True):
+                numbers += [value - deviation, value + deviation] if deviation else [value]
+        return numbers
 
     def _height(self, value: float) -> float:
         every = self._every()
@@ -122,7 +152,19 @@ def _elements(curves: Curves) -> Iterator[str]:
             yield f'<path class="arc" {style} d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
             yield text(right + _GAP + text_width(name, SMALL) / 2, beside[index] + 4, "label", name)
         yield from (f'<circle class="tip" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points)
+        for (x, _), ends in zip(points, curves.error_bars(name), strict=False):
+            low, high = (bottom - _HEIGHT * end for end in ends)
+            yield f'<path class="branch" d="{_error_bar(x, low, high)}"/>'
     yield "</svg>"
+
+
+def _error_bar(x: float, low: float, high: float) -> str:
+    """Return the path of a vertical line with a short horizontal line at both ends."""
+    left, right = x - _SERIF, x + _SERIF
+    return (
+        f"M{x:.1f} {low:.1f} L{x:.1f} {high:.1f} M{left:.1f} {low:.1f} L{right:.1f} {low:.1f} "
+        f"M{left:.1f} {high:.1f} L{right:.1f} {high:.1f}"
+    )
 
 
 def _dashes(index: int) -> str:
@@ -155,9 +197,9 @@ def terminal(curves: Curves, width: int, palette: Palette) -> str:
     side = max(map(display_width, places), default=0)
     code = palette.get("label", "")
     names = [clip(name, width // 3) for name in curves.curves]
-    numbers = [[f"{value:.3g}" for value in values] for values in curves.curves.values()]
+    numbers = [curves.numbers(name) for name in curves.curves]
     heights = list(curves.heights().values())
-    digits = [max(map(len, column), default=0) for column in numbers]
+    digits = [max(map(display_width, column), default=0) for column in numbers]
     needed = [
         max(display_width(name), count + 2 + _SHORTEST) for name, count in zip(names, digits, strict=True)
     ]
@@ -186,9 +228,9 @@ def _scale(curves: Curves) -> str:
 
 
 def matplotlib(curves: Curves, axes: Any) -> None:
-    """Draw lines with markers, and a legend if there are several curves."""
+    """Draw lines with markers and error bars, and a legend if there are several curves."""
     for name, values in curves.curves.items():
-        axes.plot(range(len(values)), values, marker="o", label=name)
+        axes.errorbar(range(len(values)), values, curves.deviations.get(name), marker="o", capsize=3, label=name)
     axes.set_xticks(range(len(curves.places)), curves.places)
     axes.set_title(curves.title)
     if curves.is_logarithmic:
