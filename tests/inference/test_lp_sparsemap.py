@@ -20,11 +20,11 @@ from tests.inference.tables import (
     random_layout,
     xor,
 )
+from tests.quadratic_program import lp_sparsemap_marginals
 
 from strukt.inference.lp_sparsemap.admm import solve, warn_unless_converged
 from strukt.inference.lp_sparsemap.graph import BAND, OR_OUT, PAIR, Layout
 from strukt.inference.lp_sparsemap.oracles import CALLS_PER_ROUND, MOST_CALLS
-from strukt.testing.quadratic import lp_sparsemap_marginals
 
 K4 = layout(4, *(pair(i, j) for i in range(4) for j in range(i)))
 MIXED = layout(

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from tests.quadratic_program import lp_sparsemap_marginals
 
 from strukt import KSubset, LinearChain, Matching, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.errors import InfeasibleError
 from strukt.inference.lp_sparsemap.graph import ORACLE, Layout
-from strukt.testing.quadratic import lp_sparsemap_marginals
 
 
 def test_gradient_in_all_scores():

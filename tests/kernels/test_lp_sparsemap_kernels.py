@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.inference.tables import knapsack, layout, xor
 from tests.inference.tables import or_out as or_factor
 from tests.inference.tables import pair as pair_factor
+from tests.quadratic_program import lp_sparsemap_marginals
 
 from strukt.inference.lp_sparsemap.graph import OR_OUT, PAIR
 from strukt.inference.lp_sparsemap.start import graph_of
@@ -19,7 +20,6 @@ from strukt.kernels.lp_sparsemap.or_out import or_out, or_out_support
 from strukt.kernels.lp_sparsemap.pair import APART, TOGETHER, best_joint, pair, pair_labels
 from strukt.kernels.lp_sparsemap.polish import intersect
 from strukt.kernels.lp_sparsemap.state import Faces
-from strukt.testing.quadratic import lp_sparsemap_marginals
 
 number = st.integers(-8, 8).map(lambda i: i / 4) | st.integers(-3000, 3000).map(lambda i: i / 1000)
 scores = st.lists(number, min_size=1, max_size=6)

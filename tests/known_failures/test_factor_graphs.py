@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from tests.quadratic_program import lp_sparsemap_marginals
 from torch import Tensor
 from torch.autograd import grad
 
 from strukt import FactorGraph, LinearChain, NonProjectiveTree
 from strukt.factor_graph import factors
-from strukt.testing.quadratic import lp_sparsemap_marginals
 
 
 def normal(*shape: int, seed: int) -> Tensor:
