@@ -13,6 +13,8 @@ from strukt.testing import brute_force
 from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
 from strukt.testing.subjects.scores import normal
 
+ARGUMENTS = {"unary": 1, "pairwise": 2}
+
 
 def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
     pairwise = normal(generator, *batch, size, size)
@@ -33,27 +35,15 @@ def _first_required(unary: Tensor, *others: Any, **options: Any) -> BinaryCRF:
 
 
 SUBJECTS = (
-    Subject(
-        "BinaryCRF, pairs per item",
-        BinaryCRF,
-        brute_force.binary,
-        _scores,
-        {"unary": 1, "pairwise": 2},
-        lacks=ALWAYS_FEASIBLE,
-    ),
-    Subject(
-        "BinaryCRF, shared pairs",
-        BinaryCRF,
-        brute_force.binary,
-        _shared,
-        {"unary": 1, "pairwise": 2},
-        lacks=ALWAYS_FEASIBLE,
+    *(
+        Subject(name, BinaryCRF, brute_force.binary, draw, ARGUMENTS, lacks=ALWAYS_FEASIBLE)
+        for name, draw in (("BinaryCRF, pairs per item", _scores), ("BinaryCRF, shared pairs", _shared))
     ),
     Subject(
         "BinaryCRF, first variable required",
         _first_required,
         partial(brute_force.binary, required=(0,)),
         _scores,
-        {"unary": 1, "pairwise": 2},
+        ARGUMENTS,
     ),
 )

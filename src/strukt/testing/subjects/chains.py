@@ -23,40 +23,13 @@ def _per_step(generator: torch.Generator, batch: tuple[int, ...], size: int) -> 
     return normal(generator, *batch, size, LABELS), normal(generator, *batch, size - 1, LABELS, LABELS)
 
 
-SUBJECTS = (
-    Subject(
-        "LinearChain, shared transition",
-        LinearChain,
-        brute_force.chain,
-        _shared,
-        {"unary": 2, "transition": 2},
-    ),
-    Subject(
-        "LinearChain, transition per item",
-        LinearChain,
-        brute_force.chain,
-        _per_item,
-        {"unary": 2, "transition": 2},
-    ),
-    Subject(
-        "LinearChain, transition per step",
-        LinearChain,
-        brute_force.chain,
-        _per_step,
-        {"unary": 2, "transition": 3},
-    ),
-    Subject(
-        "CheckpointedChain, shared transition",
-        CheckpointedChain,
-        brute_force.chain,
-        _shared,
-        {"unary": 2, "transition": 2},
-    ),
-    Subject(
-        "CheckpointedChain, transition per step",
-        CheckpointedChain,
-        brute_force.chain,
-        _per_step,
-        {"unary": 2, "transition": 3},
-    ),
+SUBJECTS = tuple(
+    Subject(name, make, brute_force.chain, draw, {"unary": 2, "transition": axes})
+    for name, make, draw, axes in (
+        ("LinearChain, shared transition", LinearChain, _shared, 2),
+        ("LinearChain, transition per item", LinearChain, _per_item, 2),
+        ("LinearChain, transition per step", LinearChain, _per_step, 3),
+        ("CheckpointedChain, shared transition", CheckpointedChain, _shared, 2),
+        ("CheckpointedChain, transition per step", CheckpointedChain, _per_step, 3),
+    )
 )

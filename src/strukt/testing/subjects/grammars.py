@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,17 +21,11 @@ def _pcfg(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, **settin
     return PCFG(root, rules, emission, spans=spans, **settings)
 
 
-def _shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, ...]:
-    return _scores(generator, batch, (), size)
-
-
-def _per_item(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, ...]:
-    return _scores(generator, batch, batch, size)
-
-
 def _scores(
-    generator: torch.Generator, batch: tuple[int, ...], grammars: tuple[int, ...], size: int
+    generator: torch.Generator, batch: tuple[int, ...], size: int, per_item: bool
 ) -> tuple[Tensor, ...]:
+    """Return the scores of a grammar for each item, or of one grammar for all of them."""
+    grammars = batch if per_item else ()
     return (
         normal(generator, *batch, size + 1, size + 1, LABELS),
         normal(generator, *grammars, NONTERMINALS),
@@ -45,17 +40,11 @@ def _low_rank(
     return LowRankPCFG(root, left, right, head, emission, spans=spans, **settings)
 
 
-def _low_rank_shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, ...]:
-    return _low_rank_scores(generator, batch, (), size)
-
-
-def _low_rank_per_item(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, ...]:
-    return _low_rank_scores(generator, batch, batch, size)
-
-
 def _low_rank_scores(
-    generator: torch.Generator, batch: tuple[int, ...], grammars: tuple[int, ...], size: int
+    generator: torch.Generator, batch: tuple[int, ...], size: int, per_item: bool
 ) -> tuple[Tensor, ...]:
+    """Return the scores of a grammar for each item, or of one grammar for all of them."""
+    grammars = batch if per_item else ()
     return (
         normal(generator, *batch, size + 1, size + 1, LABELS),
         normal(generator, *grammars, NONTERMINALS),
@@ -69,25 +58,19 @@ def _low_rank_scores(
 ARGUMENTS = {"spans": 3, "root": 1, "rules": 3, "emission": 2}
 LOW_RANK_ARGUMENTS = {"spans": 3, "root": 1, "left": 2, "right": 2, "head": 2, "emission": 2}
 
-SUBJECTS = (
-    Subject("PCFG, shared grammar", _pcfg, brute_force.pcfg, _shared, ARGUMENTS, size=3, shortest=2),
-    Subject("PCFG, grammar per item", _pcfg, brute_force.pcfg, _per_item, ARGUMENTS, size=3, shortest=2),
+SUBJECTS = tuple(
     Subject(
-        "LowRankPCFG, shared grammar",
-        _low_rank,
-        brute_force.low_rank_pcfg,
-        _low_rank_shared,
-        LOW_RANK_ARGUMENTS,
+        f"{name}, {'grammar per item' if per_item else 'shared grammar'}",
+        make,
+        trees,
+        partial(draw, per_item=per_item),
+        arguments,
         size=3,
         shortest=2,
-    ),
-    Subject(
-        "LowRankPCFG, grammar per item",
-        _low_rank,
-        brute_force.low_rank_pcfg,
-        _low_rank_per_item,
-        LOW_RANK_ARGUMENTS,
-        size=3,
-        shortest=2,
-    ),
+    )
+    for name, make, trees, draw, arguments in (
+        ("PCFG", _pcfg, brute_force.pcfg, _scores, ARGUMENTS),
+        ("LowRankPCFG", _low_rank, brute_force.low_rank_pcfg, _low_rank_scores, LOW_RANK_ARGUMENTS),
+    )
+    for per_item in (False, True)
 )

@@ -19,17 +19,7 @@ def _wide(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tupl
     return (normal(generator, *batch, size, size + 2),)
 
 
-SUBJECTS = (
-    Subject(
-        "Matching, square", Matching, brute_force.matching, _square, {"scores": 2}, free=frozenset({"scores"})
-    ),
-    Subject(
-        "Matching, wide",
-        Matching,
-        brute_force.matching,
-        _wide,
-        {"scores": 2},
-        size=3,
-        free=frozenset({"scores"}),
-    ),
+SUBJECTS = tuple(
+    Subject(name, Matching, brute_force.matching, draw, {"scores": 2}, size, free=frozenset({"scores"}))
+    for name, draw, size in (("Matching, square", _square, 4), ("Matching, wide", _wide, 3))
 )

@@ -39,25 +39,12 @@ SUBJECTS = (
         {"segments": 3},
         free=frozenset({"segments"}),
     ),
-    Subject(
-        "SemiMarkov, shared transition",
-        SemiMarkov,
-        brute_force.semi_markov,
-        _shared,
-        {"segments": 3, "transition": 2},
-    ),
-    Subject(
-        "SemiMarkov, transition per position",
-        SemiMarkov,
-        brute_force.semi_markov,
-        _per_position,
-        {"segments": 3, "transition": 3},
-    ),
-    Subject(
-        "SemiMarkov, transition per item",
-        SemiMarkov,
-        brute_force.semi_markov,
-        _per_item,
-        {"segments": 3, "transition": 2},
+    *(
+        Subject(name, SemiMarkov, brute_force.semi_markov, draw, {"segments": 3, "transition": axes})
+        for name, draw, axes in (
+            ("SemiMarkov, shared transition", _shared, 2),
+            ("SemiMarkov, transition per position", _per_position, 3),
+            ("SemiMarkov, transition per item", _per_item, 2),
+        )
     ),
 )
