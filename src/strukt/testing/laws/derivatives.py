@@ -96,12 +96,8 @@ def gradient_of_max_score_is_the_mode(subject: Subject) -> None:
     case = forbid_at_random(subject.case()).leaves()
     distribution = case.distribution()
     (gradient,) = grad(distribution.max_score.sum(), case.scores[:1])
-    agree(
-        case,
-        "the gradient of max_score is the mode",
-        gradient,
-        distribution.to_parts(distribution.mode).to(gradient.dtype),
-    )
+    parts = distribution.to_parts(distribution.mode).to(gradient.dtype)
+    agree(case, "the gradient of max_score is the mode", gradient, parts)
 
 
 @law("topk")
@@ -111,13 +107,8 @@ def gradient_of_topk_is_the_structures(subject: Subject) -> None:
     scores, events = case.distribution().topk(3)
     for rank in range(3):
         (gradient,) = grad(scores[..., rank].sum(), case.scores[:1], retain_graph=True)
-        parts = case.distribution().to_parts(events.select(len(case.batch_shape), rank))
-        agree(
-            case,
-            f"the gradient of the topk score {rank} is its structure",
-            gradient,
-            parts.to(gradient.dtype),
-        )
+        parts = case.distribution().to_parts(events.select(len(case.batch_shape), rank)).to(gradient.dtype)
+        agree(case, f"the gradient of the topk score {rank} is its structure", gradient, parts)
 
 
 @law()

@@ -70,15 +70,11 @@ def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
         distribution = case.item(index).distribution()
         for event, parts in zip(table.events, table.parts, strict=True):
             result = distribution.to_parts(event)
-            demand(
-                torch.equal(result.to(parts.dtype), parts), case, f"to_parts({event.tolist()}) are its parts"
-            )
+            same = torch.equal(result.to(parts.dtype), parts)
+            demand(same, case, f"to_parts({event.tolist()}) are its parts")
             if "from_parts" not in subject.lacks:
-                demand(
-                    torch.equal(distribution.from_parts(result), event),
-                    case,
-                    f"from_parts(to_parts({event.tolist()})) is the event",
-                )
+                back = torch.equal(distribution.from_parts(result), event)
+                demand(back, case, f"from_parts(to_parts({event.tolist()})) is the event")
 
 
 @law("score")
@@ -87,12 +83,8 @@ def gradient_of_score_is_the_parts(subject: Subject) -> None:
     case = subject.case().leaves()
     event, distribution = random_arguments(case).event, case.distribution()
     (gradient,) = grad(distribution.score(event).sum(), case.scores[:1])
-    agree(
-        case,
-        "the gradient of score(event) is to_parts(event)",
-        gradient,
-        distribution.to_parts(event).to(gradient.dtype),
-    )
+    parts = distribution.to_parts(event).to(gradient.dtype)
+    agree(case, "the gradient of score(event) is to_parts(event)", gradient, parts)
 
 
 @law("score", "log_prob")
@@ -103,11 +95,8 @@ def sample_shapes_are_scored(subject: Subject) -> None:
     stacked = event.expand(3, *event.shape)
     for name in ("score", "log_prob"):
         one, many = getattr(distribution, name)(event), getattr(distribution, name)(stacked)
-        demand(
-            torch.equal(many, one.expand(3, 2)),
-            case,
-            f"{name} of events with sample dimensions is that of each",
-        )
+        same = torch.equal(many, one.expand(3, 2))
+        demand(same, case, f"{name} of events with sample dimensions is that of each")
 
 
 @law("log_prob")
@@ -161,11 +150,8 @@ def support_knows_structures(subject: Subject) -> None:
         for event in _neighbourhood(table):
             expected = bool(table.find(event.masked_fill(unused, -1)).any())
             verdict = bool(distribution.support.check(event))
-            demand(
-                verdict == expected,
-                case,
-                f"support.check({event.tolist()}) is {expected} at length {int(case.lengths[index])}",
-            )
+            claim = f"support.check({event.tolist()}) is {expected} at length {int(case.lengths[index])}"
+            demand(verdict == expected, case, claim)
             explained = "is not a structure of" in (distribution.explain(event) or "")
             demand(explained != expected, case, f"explain({event.tolist()}) says whether it is a structure")
 
@@ -195,19 +181,11 @@ def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Ten
     """Check the ranked events of one item: they are distinct and permitted, and their scores add up."""
     real = scores > -math.inf
     result = [_row(case, "topk", table, event).scores[0] for event in events[real]]
-    item = case.item(index)
     if result:
-        agree(
-            item,
-            f"topk scores belong to their events in item {index}",
-            scores[real].sum(),
-            torch.stack(result).sum(),
-        )
-    demand(
-        len(torch.unique(events[real], dim=0)) == len(result),
-        case,
-        f"topk events of item {index} are distinct",
-    )
+        claim = f"topk scores belong to their events in item {index}"
+        agree(case.item(index), claim, scores[real].sum(), torch.stack(result).sum())
+    distinct = len(torch.unique(events[real], dim=0)) == len(result)
+    demand(distinct, case, f"topk events of item {index} are distinct")
     demand((events[~real] == -1).all(), case, f"topk events of item {index} beyond the last are -1")
 
 

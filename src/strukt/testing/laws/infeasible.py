@@ -26,11 +26,8 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
     case = _cases(subject)[1]
     distribution = case.distribution()
     for name in ("log_partition", "max_score", "log_count", "max_marginals"):
-        demand(
-            (getattr(distribution, name)[INFEASIBLE] == -math.inf).all(),
-            case,
-            f"{name} of an infeasible item is -inf",
-        )
+        is_infinite = (getattr(distribution, name)[INFEASIBLE] == -math.inf).all()
+        demand(is_infinite, case, f"{name} of an infeasible item is -inf")
     demand((distribution.marginals[INFEASIBLE] == 0).all(), case, "marginals of an infeasible item are exactly 0")
 
 
@@ -45,22 +42,14 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
     arguments = replace(random_arguments(clean), other=others.distribution())
     for operator in operators(clean):
         read = others.scores if operator.reads == "other" else []
-        value, expected = (
-            operator.of(infeasible.distribution(), arguments),
-            operator.of(clean.distribution(), arguments),
-        )
-        demand(
-            not value.isnan().any(), infeasible, f"{operator.name} of a batch with an infeasible item is never NaN"
-        )
-        demand(
-            torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS]),
-            infeasible,
-            f"{operator.name} of its neighbours is right",
-        )
+        value, expected = (operator.of(case.distribution(), arguments) for case in (infeasible, clean))
+        defined, right = not value.isnan().any(), torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS])
+        demand(defined, infeasible, f"{operator.name} of a batch with an infeasible item is never NaN")
+        demand(right, infeasible, f"{operator.name} of its neighbours is right")
         if operator.smooth and operator.name != "score":
-            right = derivatives(expected[NEIGHBOURS].sum(), [*clean.scores, *read])
+            true = derivatives(expected[NEIGHBOURS].sum(), [*clean.scores, *read])
             actual = derivatives(value.sum(), [*infeasible.scores, *read])
-            derivatives_agree(infeasible, f"{operator.name} with an infeasible item", actual, right)
+            derivatives_agree(infeasible, f"{operator.name} with an infeasible item", actual, true)
 
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
@@ -74,21 +63,16 @@ def infeasible_item_has_no_event(subject: Subject) -> None:
         "mbr": lambda: distribution.mbr,
     }
     for name, member in members.items():
-        demand(
-            f"{INFEASIBLE}" in _refusal(member), case,
-            f"{name} raises InfeasibleError that names item {INFEASIBLE}",
-        )  # fmt: skip
+        named = f"{INFEASIBLE}" in _refusal(member)
+        demand(named, case, f"{name} raises InfeasibleError that names item {INFEASIBLE}")
     best = distribution.topk(3)
     scores, events = best
     demand((scores[INFEASIBLE] == -math.inf).all(), case, "topk scores of an infeasible item are -inf")
     demand((events[INFEASIBLE] == -1).all(), case, "topk events of an infeasible item are -1")
     if "log_partition" not in subject.lacks:
         demand((best.probs[INFEASIBLE] == 0).all(), case, "topk probabilities of an infeasible item are 0")
-    demand(
-        torch.equal(events[NEIGHBOURS], clean.distribution().topk(3)[1][NEIGHBOURS]),
-        case,
-        "topk of its neighbours is right",
-    )
+    right = torch.equal(events[NEIGHBOURS], clean.distribution().topk(3)[1][NEIGHBOURS])
+    demand(right, case, "topk of its neighbours is right")
 
 
 def _cases(subject: Subject) -> tuple[Case, Case]:

@@ -7,7 +7,7 @@ from torch.distributions import Distribution
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import operators, random_arguments, rival
+from strukt.testing.operators import OPERATORS, operators, random_arguments, rival
 from strukt.testing.patterns import forbid_at_random
 from strukt.testing.subject import Subject
 
@@ -20,14 +20,9 @@ def shapes_are_announced(subject: Subject) -> None:
         distribution = case.distribution()
         event_shape = subject.case(()).table().events.shape[1:]
         demand(isinstance(distribution, Distribution), case, "is a torch.distributions.Distribution")
-        demand(
-            distribution.batch_shape == shape, case, f"batch_shape is {shape}, not {distribution.batch_shape}"
-        )
-        demand(
-            distribution.event_shape == event_shape,
-            case,
-            f"event_shape is {event_shape}, not {distribution.event_shape}",
-        )
+        for name, expected in (("batch_shape", shape), ("event_shape", event_shape)):
+            actual = getattr(distribution, name)
+            demand(actual == expected, case, f"{name} is {expected}, not {actual}")
         demand(type(distribution).__name__ in repr(distribution), case, "prints its name")
 
 
@@ -38,12 +33,8 @@ def missing_lengths_mean_full_length(subject: Subject) -> None:
     arguments = random_arguments(case)
     for operator in operators(case):
         short, full = subject.make(*case.scores), case.distribution()
-        agree(
-            case,
-            f"{operator.name} without lengths",
-            operator.of(short, arguments),
-            operator.of(full, arguments),
-        )
+        actual, expected = (operator.of(distribution, arguments) for distribution in (short, full))
+        agree(case, f"{operator.name} without lengths", actual, expected)
 
 
 @law("mode")
@@ -53,24 +44,14 @@ def expand_repeats_the_items(subject: Subject) -> None:
     arguments, distribution = random_arguments(case), case.distribution()
     wide = distribution.expand(torch.Size((3, 2)))
     copies = arguments.at(torch.tensor([[0, 1]] * 3), rival(case).distribution().expand(torch.Size((3, 2))))
-    demand(
-        wide.batch_shape == (3, 2),
-        case,
-        f"the batch shape of expand((3, 2)) is (3, 2), not {wide.batch_shape}",
-    )
+    shape, mode = wide.batch_shape, distribution.mode
+    demand(shape == (3, 2), case, f"the batch shape of expand((3, 2)) is (3, 2), not {shape}")
     demand(type(wide) is type(distribution), case, "expand keeps the type")
-    demand(
-        torch.equal(wide.mode, distribution.mode.expand(3, *distribution.mode.shape)),
-        case,
-        "expand repeats the mode",
-    )
+    demand(torch.equal(wide.mode, mode.expand(3, *mode.shape)), case, "expand repeats the mode")
     for operator in operators(case):
         value = operator.of(distribution, arguments)
-        demand(
-            torch.allclose(operator.of(wide, copies), value.expand(3, *value.shape), rtol=1e-10, atol=1e-10),
-            case,
-            f"{operator.name} after expand is that of each copy",
-        )
+        right = torch.allclose(operator.of(wide, copies), value.expand(3, *value.shape), rtol=1e-10, atol=1e-10)
+        demand(right, case, f"{operator.name} after expand is that of each copy")
 
 
 @law("condition")
@@ -85,23 +66,13 @@ def conditions_compose_with_every_operator(subject: Subject) -> None:
     conditioned = case.distribution().condition(arguments.required, arguments.forbidden)
     only_required = case.distribution().condition(required=arguments.required)
     only_forbidden = case.distribution().condition(forbidden=arguments.forbidden)
-    agree(
-        case,
-        "log_partition given both",
-        conditioned.log_partition,
-        case.stack([t.log_partition for t in tables]),
-    )
-    agree(case, "marginals given both", conditioned.marginals, case.stack([t.marginals for t in tables]))
-    agree(case, "entropy given both", conditioned.entropy(), case.stack([t.entropy() for t in tables]))
-    agree(case, "log_count given both", conditioned.log_count, case.stack([t.log_count for t in tables]))
-    agree(case, "max_score given both", conditioned.max_score, case.stack([t.max_score for t in tables]))
-    agree(case, "topk given both", conditioned.topk(3)[0], case.stack([t.topk(3)[0] for t in tables]))
+    for operator in OPERATORS:
+        if operator.name in ("log_partition", "marginals", "entropy", "log_count", "max_score", "topk"):
+            expected = case.stack([operator.of(table, arguments) for table in tables])
+            agree(case, f"{operator.name} given both", operator.of(conditioned, arguments), expected)
     parts = conditioned.to_parts(conditioned.sample((20,))) > 0
-    demand(
-        (parts | ~arguments.required).all() and not (parts & arguments.forbidden).any(),
-        case,
-        "samples meet the condition",
-    )
+    met = (parts | ~arguments.required).all() and not (parts & arguments.forbidden).any()
+    demand(met, case, "samples meet the condition")
     twice = only_required.condition(forbidden=arguments.forbidden).log_partition
     agree(case, "conditions one after the other", twice, conditioned.log_partition)
     swapped = only_forbidden.condition(required=arguments.required).log_partition

@@ -37,26 +37,22 @@ def empty_batch_is_legal(subject: Subject) -> None:
     arguments = random_arguments(one)
     nothing = arguments.at(slice(0), rival(empty).distribution())
     for operator in operators(empty):
-        expected = operator.of(one.distribution(), arguments)[:0]
-        agree(
-            empty, f"{operator.name} of an empty batch", operator.of(empty.distribution(), nothing), expected
-        )
+        actual, expected = operator.of(empty.distribution(), nothing), operator.of(one.distribution(), arguments)
+        agree(empty, f"{operator.name} of an empty batch", actual, expected[:0])
 
 
 @law("mode", "sample", "topk")
 def empty_batch_has_empty_events(subject: Subject) -> None:
     """Check that events of a batch without items are empty tensors of the right shape."""
-    distribution, one = subject.case((0,)).distribution(), subject.case((1,)).distribution()
+    case = subject.case((0,))
+    distribution, one = case.distribution(), subject.case((1,)).distribution()
     for claim, actual, expected in (
         ("mode", distribution.mode, one.mode[:0]),
         ("sample", distribution.sample((2,)), one.sample((2,))[:, :0]),
         ("topk", distribution.topk(2)[1], one.topk(2)[1][:0]),
     ):
-        demand(
-            actual.shape == expected.shape,
-            subject.case((0,)),
-            f"{claim} of an empty batch has shape {expected.shape}",
-        )
+        same = actual.shape == expected.shape
+        demand(same, case, f"{claim} of an empty batch has shape {expected.shape}")
 
 
 @law()

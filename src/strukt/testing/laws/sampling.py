@@ -28,11 +28,8 @@ def samples_have_the_right_frequencies(subject: Subject) -> None:
             probabilities = torch.zeros(len(table.events), dtype=torch.float64)
             probabilities[table.scores > -torch.inf] = table.log_probs.exp()
             p = _p_value(_rows(case, table, draws[:, index[0]]), probabilities)
-            demand(
-                p > SIGNIFICANCE,
-                case,
-                f"samples of item {index} have the right frequencies (chi-square p = {p:.1e})",
-            )
+            claim = f"samples of item {index} have the right frequencies (chi-square p = {p:.1e})"
+            demand(p > SIGNIFICANCE, case, claim)
 
 
 @law("sample")
@@ -66,9 +63,8 @@ def samples_are_reproducible(subject: Subject) -> None:
         demand(one.shape == expected, case, f"sample({shape}) has shape {expected}, not {tuple(one.shape)}")
         demand(one.dtype == torch.long, case, f"samples are made of integers, not {one.dtype}")
         demand(torch.equal(one, two), case, f"sample({shape}) is the same after the same torch.manual_seed")
-        demand(
-            not one.numel() or not torch.equal(one, other), case, f"sample({shape}) differs from draw to draw"
-        )
+        differs = not one.numel() or not torch.equal(one, other)
+        demand(differs, case, f"sample({shape}) differs from draw to draw")
 
 
 @law("sample_without_replacement")
