@@ -48,7 +48,7 @@ def test_dropout_acts_on_words_positions_and_what_layers_put_out(name):
         assert encoder.places.dropout.p == 0.1
         encoder.places.dropout = masks
     for layer in encoder.layers:
-        layer.attention.dropout = layer.feed_forward[3] = masks
+        layer.dropout = masks
     x = torch.randn(1, 5, 6, dtype=torch.float64)
     found = encoder(x)
     drawn = [mask.reshape(5, 6) for mask in masks.drawn]
@@ -61,7 +61,6 @@ def test_dropout_acts_on_the_weights_of_attention(name):
     """Where each word tells that it is itself, and nothing else, attention puts out its weights."""
     torch.manual_seed(0)
     attention = PublishedTransformer(20, 1, 1, 0.5, **POSITIONS[name]).layers[0].attention
-    attention.dropout.p = 0.0
     with torch.no_grad():
         attention.values.copy_(torch.eye(20))
         attention.output.copy_(torch.eye(20))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -74,12 +75,14 @@ class _Stack(SentenceEncoder):
     """Recurrent layers with dropout between them; their cells have 4 gates in an LSTM, and 1 in a plain RNN."""
 
     def __init__(
-        self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float, gates: int = 4
-    ) -> None:
+        self, layer: Callable[[int, int], nn.Module], inputs: int, hidden: int, layers: int, dropout: float,
+        *, directions: int = 1, gates: int = 4,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.inputs, self.size = inputs, size
+        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
+        self.inputs, self.size = inputs, directions * hidden
         self.dropout = SharedDropout(dropout)
-        self.layers = nn.ModuleList(layers)
+        self.layers = nn.ModuleList(layer(size, hidden) for size in [inputs] + [self.size] * (layers - 1))
         for name, parameter in self.layers.named_parameters():
             _initialise(name, parameter, gates)
 
@@ -110,9 +113,7 @@ class RNN(_Stack):
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
-        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
-        sizes = [inputs] + [hidden] * (layers - 1)
-        super().__init__(inputs, (_OneWay(size, hidden, nn.RNN) for size in sizes), hidden, dropout, gates=1)
+        super().__init__(partial(_OneWay, kind=nn.RNN), inputs, hidden, layers, dropout, gates=1)
 
 
 class LSTM(_Stack):
@@ -134,9 +135,7 @@ class LSTM(_Stack):
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
-        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
-        sizes = [inputs] + [hidden] * (layers - 1)
-        super().__init__(inputs, (_OneWay(size, hidden) for size in sizes), hidden, dropout)
+        super().__init__(_OneWay, inputs, hidden, layers, dropout)
 
 
 class BiLSTM(_Stack):
@@ -158,9 +157,7 @@ class BiLSTM(_Stack):
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
-        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
-        sizes = [inputs] + [2 * hidden] * (layers - 1)
-        super().__init__(inputs, (_BothWays(size, hidden) for size in sizes), 2 * hidden, dropout)
+        super().__init__(_BothWays, inputs, hidden, layers, dropout, directions=2)
 
 
 class _OneWay(nn.Module):

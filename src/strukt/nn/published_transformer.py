@@ -10,7 +10,7 @@ from strukt.inference.settings import require_one_of
 from strukt.nn.encoders import SentenceEncoder
 from strukt.nn.inputs import require_sizes
 from strukt.nn.relative_attention import relative_attention
-from strukt.nn.transformer import Positions, seen_words
+from strukt.nn.transformer import Positions, TransformerLayer, seen_words, size_of_head
 
 PLACES = 512
 """The number of positions with a learned vector."""
@@ -68,22 +68,18 @@ class PublishedTransformer(SentenceEncoder):
         super().__init__()
         require_sizes(size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
-        if head_size is None and size % heads:
-            raise ValueError(f"size is {size}; expected a multiple of heads={heads}, or set head_size")
+        head_size = size_of_head(size, heads, head_size)
         self.inputs = self.size = size
         is_absolute = positions == "absolute"
+        distances = None if is_absolute else reach
         self.places = _Places(size) if is_absolute else nn.Identity()
         self.layers = nn.ModuleList(
-            _Layer(
-                _Attention(
-                    size,
-                    heads,
-                    head_size or size // heads,
-                    None if is_absolute else reach,
-                    distance_values,
-                    dropout,
-                ),
-                _feed_forward(size, feed_forward or 4 * size, dropout),
+            TransformerLayer(
+                size,
+                _Attention(size, heads, head_size, distances, distance_values, dropout),
+                _feed_forward(size, feed_forward or 4 * size),
+                dropout,
+                norm_first=False,
             )
             for _ in range(layers)
         )
@@ -111,20 +107,6 @@ class _Places(nn.Module):
         return result
 
 
-class _Layer(nn.Module):
-    """A layer of attention and a feed-forward network, each with a residual connection and layer normalisation."""
-
-    def __init__(self, attention: _Attention, feed_forward: nn.Sequential) -> None:
-        super().__init__()
-        self.attention, self.feed_forward = attention, feed_forward
-        self.attention_norm, self.feed_forward_norm = (nn.LayerNorm(attention.size) for _ in range(2))
-
-    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        x = self.attention_norm(x + self.attention(x, seen))
-        result: Tensor = self.feed_forward_norm(x + self.feed_forward(x))
-        return result
-
-
 class _Attention(nn.Module):
     """Self-attention with separate matrices for each head in one tensor, initialised by `xavier_normal_`.
 
@@ -136,10 +118,9 @@ class _Attention(nn.Module):
         self, size: int, heads: int, head_size: int, reach: int | None, distance_values: bool, rate: float
     ) -> None:
         super().__init__()
-        self.size, self.rate = size, rate
+        self.rate = rate
         self.queries, self.keys, self.values = (_matrices(heads, size, head_size) for _ in range(3))
         self.output = _matrices(heads, head_size, size)
-        self.dropout = nn.Dropout(rate)
         self.distances = self.distance_values = None
         if reach is not None:
             self.distances = nn.Parameter(torch.randn(2 * reach + 1, head_size))
@@ -157,13 +138,12 @@ class _Attention(nn.Module):
         else:
             of_keys, of_values = self.distances, self.distance_values
             result = relative_attention(queries, keys, values, seen, of_keys, of_values, rate)
-        output: Tensor = self.dropout(torch.einsum("bhnk,hks->bns", result, self.output))
-        return output
+        return torch.einsum("bhnk,hks->bns", result, self.output)
 
 
 def _matrices(heads: int, rows: int, columns: int) -> nn.Parameter:
     return nn.Parameter(nn.init.xavier_normal_(torch.empty(heads, rows, columns)))
 
 
-def _feed_forward(size: int, hidden: int, rate: float) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, size), nn.Dropout(rate))
+def _feed_forward(size: int, hidden: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, size))

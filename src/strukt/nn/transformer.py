@@ -68,23 +68,17 @@ class Transformer(SentenceEncoder):
         super().__init__()
         require_sizes(inputs=inputs, size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
-        if head_size is None and size % heads:
-            raise ValueError(f"size is {size}; expected a multiple of heads={heads}, or set head_size")
+        head_size = size_of_head(size, heads, head_size)
         self.inputs, self.size, self.absolute, self.causal = inputs, size, positions == "absolute", causal
+        distances = None if self.absolute else reach
         self.project = nn.Linear(inputs, size)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            _Layer(
-                _SelfAttention(
-                    size,
-                    heads,
-                    head_size or size // heads,
-                    None if self.absolute else reach,
-                    distance_values,
-                    dropout,
-                ),
+            TransformerLayer(
+                size,
+                _SelfAttention(size, heads, head_size, distances, distance_values, dropout),
                 _feed_forward(size, feed_forward or 4 * size, dropout),
-                nn.Dropout(dropout),
+                dropout,
                 norm_first,
             )
             for _ in range(layers)
@@ -104,19 +98,28 @@ class Transformer(SentenceEncoder):
         return normed
 
 
-class _Layer(nn.Module):
-    """A layer of attention and a feed-forward network, each with a residual connection."""
+class TransformerLayer(nn.Module):
+    """A layer of attention and a feed-forward network, each with dropout, a residual connection and normalisation.
+
+    Args:
+        size: Size of the vectors.
+        attention: Maps vectors `(batch, n, size)` and the mask of visible words to vectors.
+        feed_forward: Maps each vector to a vector of the same size.
+        dropout: Dropout of the outputs of both.
+        norm_first: Whether normalisation comes before each block (pre-norm) or after it (post-norm).
+    """
 
     def __init__(
-        self, attention: _SelfAttention, feed_forward: nn.Sequential, dropout: nn.Dropout, norm_first: bool
+        self, size: int, attention: nn.Module, feed_forward: nn.Module, dropout: float, norm_first: bool
     ) -> None:
         super().__init__()
         self.attention, self.feed_forward = attention, feed_forward
-        self.attention_norm, self.feed_forward_norm = (nn.LayerNorm(attention.size) for _ in range(2))
-        self.dropout = dropout
+        self.attention_norm, self.feed_forward_norm = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        """Encode `(batch, n, size)`, given the mask of visible words `(batch, n, n)` or `(batch, 1, n)`."""
         if self.norm_first:
             x = x + self.dropout(self.attention(self.attention_norm(x), seen))
             result: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
@@ -133,7 +136,7 @@ class _SelfAttention(nn.Module):
         self, size: int, heads: int, head_size: int, reach: int | None, distance_values: bool, dropout: float
     ) -> None:
         super().__init__()
-        self.size, self.heads, self.head_size, self.reach, self.rate = size, heads, head_size, reach, dropout
+        self.heads, self.head_size, self.reach, self.rate = heads, head_size, reach, dropout
         self.project = nn.Linear(size, 3 * heads * head_size)
         self.output = nn.Linear(heads * head_size, size)
         nn.init.xavier_uniform_(self.project.weight)
@@ -162,6 +165,17 @@ class _SelfAttention(nn.Module):
 
 def _feed_forward(size: int, hidden: int, dropout: float) -> nn.Sequential:
     return nn.Sequential(nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, size))
+
+
+def size_of_head(size: int, heads: int, head_size: int | None) -> int:
+    """Return the size of an attention head; if `head_size` is None, all heads together have `size`.
+
+    Raises:
+        ValueError: If `head_size` is None, and the number of heads does not divide the size.
+    """
+    if head_size is None and size % heads:
+        raise ValueError(f"size is {size}; expected a multiple of heads={heads}, or set head_size")
+    return head_size or size // heads
 
 
 def seen_words(lengths: Tensor, n: int) -> Tensor:
