@@ -225,7 +225,7 @@ def test_given_trees_are_not_in_running_text(classifiers, capsys):
         (["x", "--ambiguous", "corpus.conllu"], "more than one kind of picture"),
         (["x", "--structures", "--channels"], "more than one kind of picture"),
         (["x", "--lattice"], "the model has no lattice of tags; models of the task tag do"),
-        (["--ambiguous", "corpus.conllu", "-n", "0"], "--number is 0; expected at least 1"),
+        (["--ambiguous", "corpus.conllu", "-n", "0"], "--number is 0; expected 1 or more"),
         (["--ambiguous", "none.conllu"], "none.conllu: there is no such file"),
         (["--ambiguous", "empty.conllu"], "empty.conllu: the file holds no sentence"),
         (["--structures"], "the sentence is empty; give one"),

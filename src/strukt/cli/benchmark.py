@@ -10,7 +10,7 @@ from pathlib import Path
 
 import strukt
 from strukt.cli.console import UsageError
-from strukt.cli.options import Parser
+from strukt.cli.options import Parser, require_least
 
 CHECKOUT = Path(strukt.__file__).resolve().parents[2]
 
@@ -23,9 +23,7 @@ def run(arguments: list[str]) -> int:
             finds no GPU.
     """
     options = _parser().parse(arguments)
-    for name in ("rounds", "threads"):
-        if (value := getattr(options, name)) is not None and value < 1:
-            raise UsageError(f"--{name} is {value}; expected 1 or more")
+    require_least(options, rounds=1, threads=1)
     if not 0 <= options.seconds < math.inf:
         raise UsageError(f"--seconds is {options.seconds}; expected a finite number, 0 or more")
     if options.family != "gpu" and (options.only or options.seconds):

@@ -28,7 +28,6 @@ def run(arguments: list[str]) -> int:
 
     from pathlib import Path
 
-    from strukt.data.files import atomic_write
     from strukt.train.hub import HubModel
     from strukt.train.model_card import Facts
     from strukt.train.trial import run_trial
@@ -43,9 +42,7 @@ def run(arguments: list[str]) -> int:
     if options.output is None:
         print(console.shown(str(card), sys.stdout), end="")
         return 0
-    with atomic_write(options.output) as stream:
-        stream.write(str(card))
-    console.message(f"wrote {options.output}")
+    outputs.write(options.output, str(card))
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from strukt.cli import corpora, outputs
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
-from strukt.cli.picture_output import PICTURE, write
+from strukt.cli.picture_output import PICTURE
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
 from strukt.data.batching import warn_about_long
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
         warn_of_unknown_labels(model, first)
         measured[folder] = model.measure(warn_about_long(chain(first, sentences)))
     if options.svg:
-        write(options.svg, svg.document(_by_length(measured)))
+        outputs.write(options.svg, svg.document(_by_length(measured)))
     elif options.json:
         scores = {folder: each.scores | each.details for folder, each in measured.items()}
         print(json.dumps(scores if options.beside else scores[options.model]))

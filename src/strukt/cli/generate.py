@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from strukt.cli import console
 from strukt.cli.console import UsageError
-from strukt.cli.options import Parser
+from strukt.cli.options import Parser, require_least
 from strukt.tasks.common.ranges import MOST_SEEDS
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ CONSTRAINTS = ("containing", "avoiding", "matching")
 def run(arguments: list[str]) -> int:
     """Write sentences, one per line."""
     options = _parser().parse(arguments)
-    for name in ("number", "length", "seed"):
-        if getattr(options, name) < 0:
-            raise UsageError(f"--{name} is {getattr(options, name)}; expected 0 or more")
+    require_least(options, number=0, length=0, seed=0)
     if options.seed >= MOST_SEEDS:
         raise UsageError(f"--seed is {options.seed}; expected at most {MOST_SEEDS - 1}")
     requested = [name for name in CONSTRAINTS if getattr(options, name) is not None]

@@ -9,7 +9,7 @@ from typing import Any
 
 from strukt.cli import console, outputs
 from strukt.cli.console import UsageError
-from strukt.cli.options import Parser
+from strukt.cli.options import Parser, require_least
 from strukt.data.corpora.synthetic import DIGITS, sequences
 from strukt.data.files import LONGEST_LINE
 from strukt.data.listops.expressions import OPERATORS, expressions, parse
@@ -53,10 +53,7 @@ def _fill_in(options: Namespace, task: str) -> None:
         elif getattr(options, name) is not None:
             tasks = [known for known, defaults in DEFAULTS.items() if name in defaults]
             raise UsageError(f"--{name} is for the task{'s' * (len(tasks) > 1)} {' and '.join(tasks)}")
-    for name, least in LEAST.items():
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise UsageError(f"--{name} is {value}; expected {least} or more")
+    require_least(options, **LEAST)
 
 
 def _numbers(options: Namespace) -> Iterator[str]:

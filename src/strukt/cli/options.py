@@ -64,6 +64,23 @@ def _before_end(arguments: Sequence[str]) -> Sequence[str]:
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
+def require_least(options: argparse.Namespace, **least: int) -> None:
+    """Check that numbers are not less than the given ones; options that are None are ignored.
+
+    Raises:
+        UsageError: If one is; the message names its option.
+
+    Examples:
+        >>> require_least(argparse.Namespace(rounds=0, threads=None), rounds=1, threads=1)
+        Traceback (most recent call last):
+        strukt.cli.console.UsageError: --rounds is 0; expected 1 or more
+    """
+    for name, number in least.items():
+        value = getattr(options, name)
+        if value is not None and value < number:
+            raise UsageError(f"--{name} is {value}; expected {number} or more")
+
+
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add the option `--format`, for corpora whose file names do not determine the format."""
     parser.add_argument(

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from strukt.cli.console import UsageError
+from strukt.cli.console import UsageError, message
 from strukt.cli.corpora import STANDARD_INPUT
 
 STANDARD_OUTPUT = "-"
@@ -105,6 +105,13 @@ def opened(path: str | None) -> Iterator[TextIO]:
 
     with atomic_write(path) as stream:
         yield stream
+
+
+def write(path: str, content: str) -> None:
+    """Write a file atomically, and say so on standard error."""
+    with opened(path) as stream:
+        stream.write(content)
+    message(f"wrote {path}")
 
 
 def require_other_folder(path: str, models: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Pictures in the terminal and in files."""
+"""Pictures in the terminal, and the suffixes of files with pictures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,3 @@ def draw(picture: svg.Picture) -> None:
     """Print a picture that fits the width of the terminal, in colour if the terminal has colours."""
     palette = COLOURED if console.use_colour(sys.stdout) else PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
-
-
-def write(path: str, content: str) -> None:
-    """Write a file atomically, and say so on standard error."""
-    from strukt.data.files import atomic_write
-
-    with atomic_write(path) as stream:
-        stream.write(content)
-    console.message(f"wrote {path}")

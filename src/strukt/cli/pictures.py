@@ -111,11 +111,8 @@ def _prediction(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 def _step(name: str, model: Model, options: Namespace) -> Sequence[svg.Picture]:
     spanning = options.spanning or SPANNING[0]
     steps = model.step_pictures(_sentence(model, options), getattr(options, name), spanning)
-    if name not in steps:
-        raise console.UsageError(
-            f"the model has no {name} to show; models of the tasks sort, count and lm with mean-field attention do"
-        )
-    return [steps[name]]
+    lack = f"{name} to show; models of the tasks sort, count and lm with mean-field attention do"
+    return _only(steps.get(name), lack)
 
 
 def _channels(model: Model, options: Namespace) -> Sequence[svg.Picture]:
@@ -171,26 +168,24 @@ def _against(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _lattice(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    lattice = model.lattice(_sentence(model, options))
-    if lattice is None:
-        raise console.UsageError("the model has no lattice of tags; models of the task tag do")
-    return [lattice]
+    return _only(model.lattice(_sentence(model, options)), "lattice of tags; models of the task tag do")
 
 
 def _codes(model: Model, _: Namespace) -> Sequence[svg.Picture]:
-    distances = model.code_distances()
-    if distances is None:
-        raise console.UsageError("the model has no codes; models trained with --criterion bits do")
-    return [distances]
+    return _only(model.code_distances(), "codes; models trained with --criterion bits do")
 
 
 def _states(model: Model, _: Namespace) -> Sequence[svg.Picture]:
-    graph = model.state_graph()
-    if graph is None:
-        raise console.UsageError(
-            "the model has no hidden states; models of the task lm with --model hmm or lowrank-hmm do"
-        )
-    return [graph]
+    return _only(
+        model.state_graph(), "hidden states; models of the task lm with --model hmm or lowrank-hmm do"
+    )
+
+
+def _only(picture: svg.Picture | None, lack: str) -> Sequence[svg.Picture]:
+    """Return the only picture; if there is none, raise `UsageError`, which says what the model lacks."""
+    if picture is None:
+        raise console.UsageError(f"the model has no {lack}")
+    return [picture]
 
 
 def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from strukt.cli import console, corpora, outputs
 from strukt.cli.console import UsageError
-from strukt.cli.options import Parser, add_format
+from strukt.cli.options import Parser, add_format, require_least
 from strukt.scale import parquet
 
 if TYPE_CHECKING:
@@ -141,9 +141,7 @@ def _check(options: Namespace) -> None:
         for name in OF_RAY:
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} is only used with --engine ray; omit it, or add --engine ray")
-    for name, least in (("shard_size", 1), ("workers", 1)):
-        if (value := getattr(options, name)) is not None and value < least:
-            raise UsageError(f"--{name} is {value}; expected {least} or more")
+    require_least(options, shard_size=1, workers=1)
     for name in ("cpus", "gpus"):
         value = getattr(options, name)
         if value is not None and (not value > 0 or (value > 1 and value % 1)):

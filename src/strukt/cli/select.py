@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from strukt.cli import console, corpora, outputs
-from strukt.cli.console import UsageError
-from strukt.cli.options import Parser, add_format
+from strukt.cli.options import Parser, add_format, require_least
 from strukt.cli.table import table
 from strukt.viz.canvas.width import clip
 
@@ -24,8 +23,7 @@ SHOWN = 60
 def run(arguments: list[str]) -> int:
     """Write the selected sentences in the format they were read in, the least certain first; or print a table."""
     options = _parser().parse(arguments)
-    if options.number < 1:
-        raise UsageError(f"--number is {options.number}; expected 1 or more")
+    require_least(options, number=1)
     corpora.require_files(options.file)
     outputs.require_corpus(options.output, options.file, options.force, options.model)
 

@@ -11,7 +11,7 @@ import socket
 from pathlib import Path
 
 from strukt.cli import console
-from strukt.cli.options import Parser
+from strukt.cli.options import Parser, require_least
 from strukt.cli.termination import Terminated
 from strukt.errors import MissingExtraError
 from strukt.viz.canvas.width import printable
@@ -25,9 +25,7 @@ def run(arguments: list[str]) -> int:
     """Serve until interrupted; after SIGTERM, answer running requests before the end."""
     options = _parser().parse(arguments)
     names = _names(options.model)
-    for name, least in (("threads", 1), ("queue", 0), ("words", 1)):
-        if getattr(options, name) < least:
-            raise console.UsageError(f"--{name} is {getattr(options, name)}; expected {least} or more")
+    require_least(options, threads=1, queue=0, words=1)
     for name in ("seconds", "megabytes"):
         if not 0 < getattr(options, name) < math.inf:
             raise console.UsageError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from strukt.cli import console, corpora, outputs
-from strukt.cli.options import Parser
-from strukt.cli.picture_output import PAGE, PICTURE, draw, write
+from strukt.cli.options import Parser, require_least
+from strukt.cli.picture_output import PAGE, PICTURE, draw
 from strukt.cli.pictures import OF_STEPS, SPANNING, chosen, pictures
 from strukt.viz import html, svg
 
@@ -15,8 +15,7 @@ def run(arguments: list[str]) -> int:
     """Draw the requested pictures in the terminal, or write them to a file."""
     options = _parser().parse(arguments)
     kind = chosen(options)
-    if options.number < 1:
-        raise console.UsageError(f"--number is {options.number}; expected at least 1")
+    require_least(options, number=1)
     if options.spanning and kind not in ("tree", "graph"):
         raise console.UsageError("--spanning chooses the tree of --tree or --graph; give one of them")
     corpora.require_files(_corpora(options))
@@ -27,9 +26,9 @@ def run(arguments: list[str]) -> int:
     drawn = pictures(saved_model.load(options.model), options)
     if options.html:
         title = " ".join([*options.sentence, *_corpora(options)]) or str(kind).capitalize()
-        write(options.html, html.page(drawn, title))
+        outputs.write(options.html, html.page(drawn, title))
     if options.svg:
-        write(options.svg, svg.document(*drawn))
+        outputs.write(options.svg, svg.document(*drawn))
     if not options.html and not options.svg:
         for picture in drawn:
             draw(picture)
