@@ -14,6 +14,7 @@ from strukt.data.sentence import Sentence
 from strukt.distributions import LinearChain
 from strukt.serve.messages import Kind, Part, PredictRequest, Span
 from strukt.serve.structures import Answer, Index, PartError, Picture, Structures, number_of, shown
+from strukt.serve.views import at_temperature
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.prediction import Prediction
@@ -141,7 +142,7 @@ class Chunks(Spans):
         chain = cast("LinearChain", self.model.distribution_of(batch))
         required, forbidden = self._named(request.required), self._named(request.forbidden)
         conditioned = self.layer.under_conditions(chain, required, forbidden)
-        return conditioned._with_scores(*(score / request.temperature for score in conditioned.scores))
+        return at_temperature(conditioned, request.temperature)
 
     def _named(self, parts: Sequence[Part]) -> list[tuple[int, int, str]]:
         return [(part.start, part.end, part.label) for part in self.chosen(parts)]

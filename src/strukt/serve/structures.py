@@ -14,7 +14,7 @@ from torch import Tensor
 from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.serve.messages import AnnotatedPart, Arc, Kind, Part, PredictRequest, Span, Tag, kind_of
-from strukt.serve.views import reshaped
+from strukt.serve.views import at_temperature
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.prediction import Prediction
@@ -151,9 +151,9 @@ class Structures(ABC, Generic[ModelT, PartT]):
 
     def reshaped(self, distribution: StructuredDistribution, request: PredictRequest) -> StructuredDistribution:
         """Condition a distribution on the required and forbidden parts, and divide its scores by a temperature."""
-        shape = distribution.scores[0].shape[1:]
-        required, forbidden = self.masks(request, shape)
-        return reshaped(distribution, required, forbidden, request.temperature)
+        required, forbidden = self.masks(request, distribution.scores[0].shape[1:])
+        conditional = distribution.condition(required.unsqueeze(0), forbidden.unsqueeze(0))
+        return at_temperature(conditional, request.temperature)
 
     def masks(self, request: PredictRequest, shape: torch.Size) -> tuple[Tensor, Tensor]:
         """Return masks of the required and of the forbidden parts, in the shape of the main scores."""

@@ -39,19 +39,9 @@ class Seen(NamedTuple):
     weights: list[float] | None = None
 
 
-def reshaped(
-    distribution: StructuredDistribution, required: Tensor, forbidden: Tensor, temperature: float
-) -> StructuredDistribution:
-    """Return the distribution conditioned on required and forbidden parts, at a temperature.
-
-    Args:
-        distribution: The distribution of a single sentence, with a batch axis.
-        required: Boolean mask of the required parts, in the shape of the main scores of the sentence.
-        forbidden: Boolean mask of the forbidden parts, in the same shape.
-        temperature: Divisor of all scores.
-    """
-    conditional = distribution.condition(required.unsqueeze(0), forbidden.unsqueeze(0))
-    return conditional._with_scores(*(score / temperature for score in conditional.scores))
+def at_temperature(distribution: StructuredDistribution, temperature: float) -> StructuredDistribution:
+    """Return the distribution with all scores divided by a temperature."""
+    return distribution._with_scores(*(score / temperature for score in distribution.scores))
 
 
 def best(distribution: StructuredDistribution, request: PredictRequest, deadline: Deadline) -> Seen:  # noqa: ARG001
