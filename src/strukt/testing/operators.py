@@ -35,14 +35,8 @@ class OperatorArguments:
 
     def at(self, index: Any, other: Any) -> OperatorArguments:
         """Return the arguments of some items of the batch, or of one item, with the given ``other``."""
-        return OperatorArguments(
-            self.event[index],
-            self.known[index],
-            self.values[index],
-            self.required[index],
-            self.forbidden[index],
-            other,
-        )
+        tensors = {name: value[index] for name, value in vars(self).items() if name != "other"}
+        return OperatorArguments(**tensors, other=other)
 
 
 @dataclass(frozen=True)
