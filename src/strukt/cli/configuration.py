@@ -65,7 +65,7 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     parser = _Parser(
         prog=f"strukt train {task}",
         usage=f"strukt train {task} --train FILE --dev FILE [-o FOLDER] [--config FILE] [--resume] [OPTION ...]",
-        description=_description(task),
+        description=f"Train a model that predicts {_config_class(task).summary}.",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
         parser_mode=option_files.MODE,
@@ -77,10 +77,6 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="Resume the interrupted run in FOLDER.")
     parser.add_class_arguments(_config_class(task))
     return parser
-
-
-def _description(task: str) -> str:
-    return f"Train a model that predicts {_config_class(task).summary}."
 
 
 def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
@@ -112,7 +108,17 @@ def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
 def _file_of(task: str, name: str) -> str:
     """Return the path of a file of options, or of the configuration of the package with this name."""
     is_name = name.startswith("published/") or re.fullmatch(r"[\w-]+", name)
-    return _shipped_file(task, name) if is_name and not Path(name).is_file() else name
+    if not is_name or Path(name).is_file():
+        return name
+    known = configurations()
+    if name not in known:
+        of_task = [other for other, each in known.items() if each.task == task]
+        hint = suggestion(name, of_task) if of_task else f"the package has none for the task {task}"
+        raise UsageError(f"--config is {name!r}, neither a file nor a configuration of the package; {hint}")
+    if known[name].task != task:
+        right = f"strukt train {known[name].task} --config {name}"
+        raise UsageError(f"{name} is for another task; use: {right}")
+    return str(known[name].path)
 
 
 def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
@@ -125,18 +131,6 @@ def _with_values(task: str, arguments: Sequence[str]) -> list[str]:
         for argument, following in followed
         for part in ((argument, "true") if argument in alone and following.startswith("-") else (argument,))
     ]
-
-
-def _shipped_file(task: str, name: str) -> str:
-    known = configurations()
-    if name not in known:
-        of_task = [other for other, each in known.items() if each.task == task]
-        hint = suggestion(name, of_task) if of_task else f"the package has none for the task {task}"
-        raise UsageError(f"--config is {name!r}, neither a file nor a configuration of the package; {hint}")
-    if known[name].task != task:
-        right = f"strukt train {known[name].task} --config {name}"
-        raise UsageError(f"{name} is for another task; use: {right}")
-    return str(known[name].path)
 
 
 def _config_class(task: str) -> Any:

@@ -110,11 +110,7 @@ class Workers:
         future.add_done_callback(lambda _: self._slots.release())
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
-        except (
-            TimeoutError,
-            asyncio.TimeoutError,
-            LateError,
-        ):  # LateError: the function checked its deadline first
+        except (TimeoutError, asyncio.TimeoutError, LateError):  # the last if the function checked first
             began = self._abandon(future)
             reason = "give less text, or a smaller k" if began else "the queue was too long; try again later"
             raise LateError(f"there is no answer within {self.limits.seconds:g} seconds: {reason}") from None

@@ -120,16 +120,8 @@ def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) 
         return
     arrays = batch.tokens.indptr, batch.tokens.indices, batch.tokens.data
     threads = thread_count(features.classes, batch.tokens.nnz * features.classes)
-    over_batch(
-        active_features.scatter,
-        threads,
-        *arrays,
-        features.starts,
-        features.labels,
-        batch.cells,
-        marginals,
-        out,
-    )
+    places = features.starts, features.labels
+    over_batch(active_features.scatter, threads, *arrays, *places, batch.cells, marginals, out)
 
 
 def _product(left: Array, right: Array) -> Array:

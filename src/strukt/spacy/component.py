@@ -109,9 +109,7 @@ class StruktComponent(Pipe):
         Raises:
             AttributeError: If it is not loaded yet: a model on the hub is loaded with the first document.
         """
-        if (
-            self._model is None
-        ):  # spaCy asks for the attributes of a component before `from_disk` brings the model
+        if self._model is None:  # spaCy asks for attributes of a component before `from_disk` brings the model
             raise AttributeError(
                 f"the model of {self.folder!r} is loaded with the first document; annotate one first"
             )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.checks.arguments.shapes import as_tensor_remedy, broadcast_shapes, kind_of
+from strukt.checks.arguments.shapes import as_tensor_remedy, broadcast_shapes, holds_integers, kind_of
 from strukt.kernels.autograd import is_plain
 
 _SEVERAL = "strukt_several"
@@ -30,12 +30,7 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
     Raises:
         ValueError: If the events are not integers, or have the wrong shape.
     """
-    if (
-        not isinstance(value, Tensor)
-        or value.is_floating_point()
-        or value.dtype == torch.bool
-        or value.is_complex()
-    ):
+    if not holds_integers(value):
         raise ValueError(
             f"the event is {kind_of(value)}; expected a tensor of integers, as `mode` and `sample` return"
             f"{as_tensor_remedy('event', value)}"

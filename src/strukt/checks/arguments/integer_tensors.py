@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks import guards
-from strukt.checks.arguments.shapes import kind_of
+from strukt.checks.arguments.shapes import holds_integers, kind_of
 from strukt.checks.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
 
 
@@ -33,18 +33,20 @@ def lengths(
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
     converted: Any = value if isinstance(value, Tensor) else as_tensor(value, name)
-    if isinstance(converted, Tensor) and not converted.numel():
-        converted = converted.long()  # PyTorch makes an empty list one of float32
-    if isinstance(converted, Tensor) and torch.compiler.is_compiling():
-        # A comparison would fix the sizes in an exported graph; clamped lengths are safe as indices of kernels.
-        return converted.to(device, torch.int64).clamp(0, longest)
-    fits = isinstance(converted, Tensor) and converted.shape == batch_shape and converted.dtype != torch.bool
-    if not fits and isinstance(converted, Tensor) and looks_like_mask(converted, batch_shape, longest):
-        raise ValueError(
-            f"{name} is of type {converted.dtype} and shape {tuple(converted.shape)}; expected a LongTensor of "
-            f"shape {tuple(batch_shape)}, one for each item ({OF_MASKS})"
-        )
-    on_host = isinstance(converted, Tensor) and converted.is_cpu
+    on_host = False
+    if isinstance(converted, Tensor):
+        if not converted.numel():
+            converted = converted.long()  # PyTorch makes an empty list one of float32
+        if torch.compiler.is_compiling():
+            # A comparison would fix the sizes in an exported graph; clamped lengths are safe indices of kernels.
+            return converted.to(device, torch.int64).clamp(0, longest)
+        fits = converted.shape == batch_shape and converted.dtype != torch.bool
+        if not fits and looks_like_mask(converted, batch_shape, longest):
+            raise ValueError(
+                f"{name} is of type {converted.dtype} and shape {tuple(converted.shape)}; expected a LongTensor "
+                f"of shape {tuple(batch_shape)}, one for each item ({OF_MASKS})"
+            )
+        on_host = converted.is_cpu
     integers(name, converted, tuple(batch_shape), converted.device if on_host else device)
     if converted.layout is not torch.strided:
         raise ValueError(f"{name} is sparse ({converted.layout}); expected a dense tensor, {name}.to_dense()")
@@ -64,12 +66,7 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
     Raises:
         ValueError: If the value is no tensor of integers, or is on another device.
     """
-    if (
-        not isinstance(value, Tensor)
-        or value.is_floating_point()
-        or value.is_complex()
-        or value.dtype == torch.bool
-    ):
+    if not holds_integers(value):
         kind = str(value.dtype) if isinstance(value, Tensor) else type(value).__name__
         remedy = f", torch.from_numpy({name})" if kind == "ndarray" else ""
         raise ValueError(f"{name} is of type {kind}; expected a LongTensor of shape {axes}{remedy}")

@@ -1,4 +1,4 @@
-"""Shapes that broadcast, and phrases about values for messages."""
+"""Shapes that broadcast, types of tensors, and phrases about values for messages."""
 
 from __future__ import annotations
 
@@ -64,6 +64,13 @@ def any_of(*shapes: tuple[int, ...]) -> str:
 def kind_of(value: Any) -> str:
     """Return the dtype of a tensor, or the type of any other value, for a message."""
     return f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+
+
+def holds_integers(value: Any) -> bool:
+    """Return True for a tensor of integers, but not of Booleans."""
+    return isinstance(value, Tensor) and not (
+        value.is_floating_point() or value.is_complex() or value.dtype == torch.bool
+    )
 
 
 def as_tensor_remedy(name: str, value: Any) -> str:
