@@ -9,11 +9,7 @@ from strukt.distributions import CTC, MonotoneAlignment, Transducer
 from strukt.testing import brute_force
 from strukt.testing.brute_force import Table
 from strukt.testing.subject import Subject
-from strukt.testing.subjects.scores import LABELS, normal
-
-
-def _logits(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    return (normal(generator, *batch, size, LABELS),)
+from strukt.testing.subjects.scores import LABELS, draws
 
 
 def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
@@ -44,15 +40,11 @@ def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
         name,
         make,
         enumerate_,
-        _logits,
+        draws(lambda n: (n, LABELS)),
         {"logits": 2},
         free=frozenset({"logits"}),
         within=_frames,
     )
-
-
-def _grid(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    return (normal(generator, *batch, size, size, 3),)
 
 
 def _square(
@@ -63,10 +55,6 @@ def _square(
 
 def _all_of_square(length: int, moves: Tensor) -> Table:
     return brute_force.monotone_alignment(length, length, moves, moves.new_zeros(3, 3))
-
-
-def _oblong_grid(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    return normal(generator, *batch, size, size - 1, 3), normal(generator, *batch, 3, 3)
 
 
 def _oblong(
@@ -91,10 +79,6 @@ def _cells(length: int, moves: Tensor, transition: Tensor) -> tuple[Tensor, Tens
     return cells.unsqueeze(-1).expand(moves.shape), torch.ones_like(transition, dtype=torch.bool)
 
 
-def _lattice(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    return (normal(generator, *batch, size, size, 2),)
-
-
 def _transducer(
     moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
 ) -> Transducer:
@@ -116,14 +100,21 @@ def _nodes(length: int, moves: Tensor) -> tuple[Tensor]:
 SUBJECTS = (
     _ctc("CTC", (1, 2), blank=0, spare=0),
     _ctc("CTC, repeated label", (0, 0), blank=2, spare=1),
-    Subject("MonotoneAlignment", _square, _all_of_square, _grid, {"moves": 3}, size=3),
+    Subject("MonotoneAlignment", _square, _all_of_square, draws(lambda n: (n, n, 3)), {"moves": 3}, size=3),
     Subject(
         "MonotoneAlignment, affine gaps",
         _oblong,
         _all_of_oblong,
-        _oblong_grid,
+        draws(lambda n: (n, n - 1, 3), lambda _: (3, 3)),
         {"moves": 3, "transition": 2},
         within=_cells,
     ),
-    Subject("Transducer", _transducer, _all_of_transducer, _lattice, {"moves": 3}, within=_nodes),
+    Subject(
+        "Transducer",
+        _transducer,
+        _all_of_transducer,
+        draws(lambda n: (n, n, 2)),
+        {"moves": 3},
+        within=_nodes,
+    ),
 )

@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.distributions import BinaryCRF
 from strukt.testing import brute_force
 from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
-from strukt.testing.subjects.scores import normal
+from strukt.testing.subjects.scores import draws, normal
 
 ARGUMENTS = {"unary": 1, "pairwise": 2}
 
@@ -19,10 +19,6 @@ ARGUMENTS = {"unary": 1, "pairwise": 2}
 def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
     pairwise = normal(generator, *batch, size, size)
     return normal(generator, *batch, size), pairwise + pairwise.mT
-
-
-def _shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    return normal(generator, *batch, size), normal(generator, size, size)
 
 
 def _first_required(unary: Tensor, *others: Any, **options: Any) -> BinaryCRF:
@@ -34,10 +30,12 @@ def _first_required(unary: Tensor, *others: Any, **options: Any) -> BinaryCRF:
     return conditioned
 
 
+_SHARED = draws(lambda n: (n,), shared=[lambda n: (n, n)])
+
 SUBJECTS = (
     *(
         Subject(name, BinaryCRF, brute_force.binary, draw, ARGUMENTS, lacks=ALWAYS_FEASIBLE)
-        for name, draw in (("BinaryCRF, pairs per item", _scores), ("BinaryCRF, shared pairs", _shared))
+        for name, draw in (("BinaryCRF, pairs per item", _scores), ("BinaryCRF, shared pairs", _SHARED))
     ),
     Subject(
         "BinaryCRF, first variable required",

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
 from strukt.distributions import CheckpointedChain, LinearChain
 from strukt.testing import brute_force
 from strukt.testing.subject import Subject
-from strukt.testing.subjects.scores import LABELS, normal
+from strukt.testing.subjects.scores import LABELS, draws
 
-
-def _shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    return normal(generator, *batch, size, LABELS), normal(generator, LABELS, LABELS)
-
-
-def _per_item(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    return normal(generator, *batch, size, LABELS), normal(generator, *batch, LABELS, LABELS)
-
-
-def _per_step(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    return normal(generator, *batch, size, LABELS), normal(generator, *batch, size - 1, LABELS, LABELS)
-
+_SHARED = draws(lambda n: (n, LABELS), shared=[lambda _: (LABELS, LABELS)])
+_PER_ITEM = draws(lambda n: (n, LABELS), lambda _: (LABELS, LABELS))
+_PER_STEP = draws(lambda n: (n, LABELS), lambda n: (n - 1, LABELS, LABELS))
 
 SUBJECTS = tuple(
     Subject(name, make, brute_force.chain, draw, {"unary": 2, "transition": axes})
     for name, make, draw, axes in (
-        ("LinearChain, shared transition", LinearChain, _shared, 2),
-        ("LinearChain, transition per item", LinearChain, _per_item, 2),
-        ("LinearChain, transition per step", LinearChain, _per_step, 3),
-        ("CheckpointedChain, shared transition", CheckpointedChain, _shared, 2),
-        ("CheckpointedChain, transition per step", CheckpointedChain, _per_step, 3),
+        ("LinearChain, shared transition", LinearChain, _SHARED, 2),
+        ("LinearChain, transition per item", LinearChain, _PER_ITEM, 2),
+        ("LinearChain, transition per step", LinearChain, _PER_STEP, 3),
+        ("CheckpointedChain, shared transition", CheckpointedChain, _SHARED, 2),
+        ("CheckpointedChain, transition per step", CheckpointedChain, _PER_STEP, 3),
     )
 )

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
 from strukt.distributions import SpanningTree
 from strukt.testing import brute_force
 from strukt.testing.subject import Subject
-from strukt.testing.subjects.scores import normal
+from strukt.testing.subjects.scores import draws
 
-
-def _edges(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    return (normal(generator, *batch, size, size),)
-
-
-SUBJECTS = (Subject("SpanningTree", SpanningTree, brute_force.spanning_tree, _edges, {"edges": 2}),)
+SUBJECTS = (
+    Subject("SpanningTree", SpanningTree, brute_force.spanning_tree, draws(lambda n: (n, n)), {"edges": 2}),
+)

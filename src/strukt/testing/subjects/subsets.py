@@ -11,7 +11,7 @@ from strukt.distributions import KDPP, KSubset
 from strukt.testing import brute_force
 from strukt.testing.brute_force import Table
 from strukt.testing.subject import Subject
-from strukt.testing.subjects.scores import normal
+from strukt.testing.subjects.scores import draws
 
 LOW = 2
 """The smallest size of the subsets, if a row of the batch is that long."""
@@ -42,15 +42,6 @@ def _enumerate(length: int, *scores: Tensor, high: int) -> Table:
     return brute_force.k_subset(length, *scores, low=min(LOW, length), high=high)
 
 
-def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    return (normal(generator, *batch, size),)
-
-
-def _both(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    """Return scores of items, and scores of omission that the whole batch shares."""
-    return normal(generator, *batch, size), normal(generator, size)
-
-
 def _make_dpp(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> KDPP:
     dtype = torch.promote_types(scores.real.dtype, torch.float32)
     kernel = _kernel(scores.shape[-1:].numel()).to(scores.device, dtype)
@@ -67,12 +58,14 @@ def _kernel(n: int) -> Tensor:
     return 0.6 ** (place - place.unsqueeze(-1)).abs()
 
 
+_SCORES = draws(lambda n: (n,))
+
 SUBJECTS = (
     Subject(
         "KDPP",
         _make_dpp,
         _enumerate_dpp,
-        _scores,
+        _SCORES,
         {"scores": 1},
         size=6,
         lacks=frozenset({"rsample_relaxed"}),
@@ -82,7 +75,7 @@ SUBJECTS = (
         "KSubset",
         _make_exact,
         partial(_enumerate, high=LOW),
-        _scores,
+        _SCORES,
         {"scores": 1},
         size=5,
         free=frozenset({"scores"}),
@@ -91,7 +84,7 @@ SUBJECTS = (
         "KSubset, a range of sizes",
         partial(_make, high=3),
         partial(_enumerate, high=3),
-        _scores,
+        _SCORES,
         {"scores": 1},
         free=frozenset({"scores"}),
     ),
@@ -99,7 +92,7 @@ SUBJECTS = (
         "KSubset, shared scores of omission",
         partial(_make, high=3),
         partial(_enumerate, high=3),
-        _both,
+        draws(lambda n: (n,), shared=[lambda n: (n,)]),
         {"scores": 1, "omitted": 1},
     ),
 )
