@@ -96,11 +96,29 @@ def call_backward(function: Any, *arguments: Any) -> Any:
     """Apply a `Batched` function in the backward pass of another function.
 
     A compiled backward pass is never differentiated again, so the bare operator suffices. PyTorch itself loops
-    over batched gradients (``is_grads_batched``).
+    over batched gradients (``is_grads_batched``), except where they are differentiated again (``create_graph``).
     """
-    if torch.compiler.is_compiling() or any(map(is_batched, arguments)):
+    batched = any(map(is_batched, arguments))
+    if batched and asks_for_gradient(arguments):
+        return _mapped(function, arguments)
+    if batched or torch.compiler.is_compiling():
         return function.forward(*arguments)
     return call(function, *arguments)
+
+
+def _mapped(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Apply a function to each gradient of a batch by `torch.func.vmap`, whose results have derivatives."""
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    axes = tuple(0 if is_batched(value) else None for value in arguments)
+    whole = (
+        value if axis is None else torch._remove_batch_dim(value, level, 1, 0)
+        for value, axis in zip(arguments, axes, strict=True)
+    )
+    result = torch.func.vmap(lambda *each: call(function, *each), axes)(*whole)
+    if isinstance(result, Tensor):
+        return torch._add_batch_dim(result, 0, level)
+    return tuple(torch._add_batch_dim(part, 0, level) for part in result)
 
 
 def is_batched(grad: Any) -> bool:

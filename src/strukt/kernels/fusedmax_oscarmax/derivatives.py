@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Batched, call
-from strukt.kernels.operator import operator
+from strukt.kernels.autograd import Batched, call, call_backward
+from strukt.kernels.operator import forward_of, operator
 
 
 def _group_means(values: Tensor, groups: Tensor) -> Tensor:
@@ -50,9 +50,7 @@ _RUN_MEANS = operator(
 class _RunMeans(Batched):
     """Autograd function of the means of a direction in runs of equal values; the runs are constant."""
 
-    @staticmethod
-    def forward(direction: Tensor, fused: Tensor) -> Tensor:
-        return _RUN_MEANS(direction, fused)  # type: ignore[no-any-return]
+    forward = staticmethod(forward_of(_RUN_MEANS))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -86,9 +84,7 @@ def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
 
 
 def _means_of_runs(direction: Tensor, fused: Tensor) -> Tensor:
-    # A compiled backward pass is never differentiated again, so the bare operator suffices.
-    compute = _RUN_MEANS if torch.compiler.is_compiling() else _EagerRunMeans.apply
-    return compute(direction, fused)  # type: ignore[no-any-return]
+    return call_backward(_RunMeans, direction, fused)  # type: ignore[no-any-return]
 
 
 def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import call_backward
 from strukt.kernels.functions import formula_function
 from strukt.kernels.operator import operator
 
@@ -60,21 +61,21 @@ def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     return changes.scatter(-1, place, -changes.sum(-1, keepdim=True))
 
 
-_OPERATOR = operator(
-    __package__,
-    "pull",
-    "(Tensor direction, Tensor probabilities, Tensor alpha) -> Tensor",
+_PULL = formula_function(
+    operator(
+        __package__,
+        "pull",
+        "(Tensor direction, Tensor probabilities, Tensor alpha) -> Tensor",
+        _pull,
+        lambda direction, probabilities, alpha: torch.empty_like(direction),
+    ),
     _pull,
-    lambda direction, probabilities, alpha: torch.empty_like(direction),
 )
-_FUNCTION = formula_function(_OPERATOR, _pull)
 
 
 def entmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     """Return the Jacobian with respect to the scores times a direction ``(rows, d)``."""
-    # A compiled backward pass is never differentiated again, so the bare operator suffices.
-    compute = _OPERATOR if torch.compiler.is_compiling() else _FUNCTION.Eager.apply
-    return compute(direction, probabilities, alpha)  # type: ignore[no-any-return]
+    return call_backward(_PULL, direction, probabilities, alpha)  # type: ignore[no-any-return]
 
 
 def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:

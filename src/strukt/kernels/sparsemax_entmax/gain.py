@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Batched, call, require_one_forward_mode
+from strukt.kernels.autograd import Batched, call, call_backward, require_one_forward_mode
 from strukt.kernels.functions import constant_function, formula_function
-from strukt.kernels.operator import operator
+from strukt.kernels.operator import forward_of, operator
 from strukt.kernels.sparsemax_entmax.derivatives import curve, mean_exp, phi
 
 
@@ -93,9 +93,7 @@ def residual_product(values: Tensor, direction: Tensor, target: Tensor) -> Tenso
 
 
 class _Residual(Batched):
-    @staticmethod
-    def forward(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-        return _RESIDUAL(scale, points, target)  # type: ignore[no-any-return]
+    forward = staticmethod(forward_of(_RESIDUAL))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -126,6 +124,4 @@ _Residual.Eager = _EagerResidual
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     """Return ``scale (points - target)``, ``(rows, d)``, for a scale ``(rows,)``; differentiable."""
-    # A compiled backward pass is never differentiated again, so the bare operator suffices.
-    compute = _RESIDUAL if torch.compiler.is_compiling() else _EagerResidual.apply
-    return compute(scale, points, target)  # type: ignore[no-any-return]
+    return call_backward(_Residual, scale, points, target)  # type: ignore[no-any-return]
