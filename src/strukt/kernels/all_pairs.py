@@ -6,8 +6,6 @@ whose sizes may be free, and under ``torch.func``. Each place stores tensors of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -33,7 +31,7 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     if buckets.reach is None:
         return products(0)
     result = torch.where(distance > 0, products(0), products(2 * buckets.reach + 1))
-    for place, offset in _near(buckets):
+    for place, offset in buckets.diagonals():
         along = (left[:, :, place] * _shifted(right[:, :, place], offset)).sum(-1).mT
         result = torch.where(distance == offset, along.unsqueeze(-1), result)
     result = result.masked_fill(distance == 0, 0.0)
@@ -67,7 +65,7 @@ def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
         return products(weights, 0).unsqueeze(2)
     last = 2 * buckets.reach + 1
     result = [products(weights.masked_fill(distance <= buckets.reach, 0.0), 0)]
-    for place, offset in _near(buckets):
+    for place, offset in buckets.diagonals():
         along = weights.masked_fill(distance != offset, 0.0).sum(-1).mT.unsqueeze(-1)
         result.append(along * _shifted(rows[:, :, place], sign * offset))
     result.append(products(weights.masked_fill(distance >= -buckets.reach, 0.0), last))
@@ -80,12 +78,6 @@ def distances(rows: Tensor) -> Tensor:
     """Return j - i for all pairs of the positions of rows ``(batch, n, ...)``: ``(n, n)``."""
     place = torch.arange(rows.shape[1], device=rows.device)
     return place - place.unsqueeze(1)
-
-
-def _near(buckets: Buckets) -> Iterator[tuple[int, int]]:
-    """Yield the places for single distances, each with j - i, however few positions there are."""
-    reach = buckets.reach or 0
-    yield from buckets.diagonals(reach + 1)
 
 
 def _shifted(rows: Tensor, offset: int) -> Tensor:

@@ -20,6 +20,7 @@ from torch import Tensor
 from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
 from strukt.kernels.buckets import Buckets
 from strukt.kernels.distance_tiles import NEVER, in_padding, is_everywhere, may_attend
+from strukt.kernels.full_precision import full_precision
 
 _BLOCK = 1 << 18
 """The number of pairs in a block: small enough for the cache of a core, large enough for fast matrix products."""
@@ -136,36 +137,32 @@ class _Messages(torch.autograd.Function):
         return (first,) if second is None else (first, second)
 
     @staticmethod
+    @full_precision
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        with torch.autocast(grads[0].device.type, enabled=False):  # in the types of the forward pass
-            return _gradients(ctx, grads)
-
-
-def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
-    left, right, bias, never = ctx.saved_tensors
-    scale, causal, transposed = ctx.options
-    if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
-        return (*_differentiable(ctx, grads), *(None,) * 4)
-    first, *second = grads
-    # d P = dO1 B' + A dO2', as one product.
-    outer, inner = torch.cat([first, left], -1), torch.cat([right, *second], -1)
-    outer = outer if transposed else first
-    to_left, to_right, to_bias = torch.empty_like(left), torch.zeros_like(right), torch.zeros_like(bias)
-    for g, rows, columns in _blocks(left, causal):
-        p = _probabilities(left, right, bias, never, scale, g, rows, columns)
-        of_p = outer[g, rows] @ inner[g, columns].mT
-        of_p -= (p * of_p).sum(-1, keepdim=True)
-        skewed, of_scores = _skewed(p)
-        torch.mul(p, of_p, out=of_scores)
-        into_left, into_right = to_left[g, rows], to_right[g, columns]
-        torch.bmm(of_scores, right[g, columns], out=into_left).mul_(scale)
-        if transposed:
-            into_left.baddbmm_(p, second[0][g, columns])
-        into_right.baddbmm_(p.mT, first[g, rows])
-        into_right.baddbmm_(of_scores.mT, left[g, rows], alpha=scale)
-        along = skewed.sum(1)
-        to_bias[g, rows.start : rows.start + along.shape[1]] += along
-    return to_left, to_right, to_bias, None, None, None, None
+        left, right, bias, never = ctx.saved_tensors
+        scale, causal, transposed = ctx.options
+        if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
+            return (*_differentiable(ctx, grads), *(None,) * 4)
+        first, *second = grads
+        # d P = dO1 B' + A dO2', as one product.
+        outer, inner = torch.cat([first, left], -1), torch.cat([right, *second], -1)
+        outer = outer if transposed else first
+        to_left, to_right, to_bias = torch.empty_like(left), torch.zeros_like(right), torch.zeros_like(bias)
+        for g, rows, columns in _blocks(left, causal):
+            p = _probabilities(left, right, bias, never, scale, g, rows, columns)
+            of_p = outer[g, rows] @ inner[g, columns].mT
+            of_p -= (p * of_p).sum(-1, keepdim=True)
+            skewed, of_scores = _skewed(p)
+            torch.mul(p, of_p, out=of_scores)
+            into_left, into_right = to_left[g, rows], to_right[g, columns]
+            torch.bmm(of_scores, right[g, columns], out=into_left).mul_(scale)
+            if transposed:
+                into_left.baddbmm_(p, second[0][g, columns])
+            into_right.baddbmm_(p.mT, first[g, rows])
+            into_right.baddbmm_(of_scores.mT, left[g, rows], alpha=scale)
+            along = skewed.sum(1)
+            to_bias[g, rows.start : rows.start + along.shape[1]] += along
+        return to_left, to_right, to_bias, None, None, None, None
 
 
 def _blocks(left: Tensor, causal: bool) -> Iterator[tuple[slice, slice, slice]]:

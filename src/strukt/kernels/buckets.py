@@ -24,12 +24,12 @@ class Buckets(NamedTuple):
         """The number of places, f."""
         return 1 if self.reach is None else 2 * self.reach + 2 + self.shared
 
-    def diagonals(self, n: int) -> list[tuple[int, int]]:
-        """Return (place, j - i) for each single distance that occurs among n positions."""
+    def diagonals(self, n: int | None = None) -> list[tuple[int, int]]:
+        """Return (place, j - i) for each single distance, or only for those that occur among n positions."""
         if self.reach is None:
             return []
         distances = [*range(-self.reach, 0), *range(1, self.reach + 1)]
-        return [(place, -x) for place, x in enumerate(distances, 1) if abs(x) < n]
+        return [(place, -x) for place, x in enumerate(distances, 1) if n is None or abs(x) < n]
 
     @property
     def for_all(self) -> int | None:

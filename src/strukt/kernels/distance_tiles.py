@@ -16,6 +16,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
 from strukt.kernels.buckets import Buckets
+from strukt.kernels.full_precision import full_precision
 
 _WORDS = 64
 """The number of words in a block, enough for fast products. The block on the diagonal is computed for both sides,
@@ -77,7 +78,7 @@ class Tiles:
         """Compute `messages` by plain operations on all pairs."""
         place = torch.arange(right.shape[2], device=right.device)
         offset = (place - place.unsqueeze(1)).repeat_interleave(self.channels, 0)
-        near = [offset == near for _, near in self.buckets.diagonals((self.buckets.reach or 0) + 1)]
+        near = [offset == near for _, near in self.buckets.diagonals()]
         to_right, to_left = (_at(left, side) @ _at(right, side).mT for side in (0, 1))
         scores = self.scale * torch.where(offset > 0, to_right, to_left)
         for pairs, numbers in zip(near, band.flatten(1, 2).unbind(-1), strict=True):
@@ -209,37 +210,33 @@ class _Messages(torch.autograd.Function):
         return (of_near, first) if second is None else (of_near, first, second)
 
     @staticmethod
+    @full_precision
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        with torch.autocast(grads[0].device.type, enabled=False):  # in the types of the forward pass
-            return _gradients(ctx, grads)
-
-
-def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
-    left, right, band, inside = ctx.saved_tensors
-    tiles: Tiles = ctx.tiles
-    if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
-        return (*_differentiable(ctx, grads), None, None)
-    never = in_padding(inside, left)
-    of_near, first, *second = grads
-    # d P = dO1 B' + A dO2', as one product.
-    outer, inner = (
-        (torch.cat([first, left], -1), torch.cat([right, *second], -1)) if second else (first, right)
-    )
-    to_left, to_right, to_band = torch.zeros_like(left), torch.zeros_like(right), torch.zeros_like(band)
-    for block in tiles.blocks(*right.shape[1:3]):
-        p = tiles.probabilities(left, right, band, never, block)
-        of_p = tiles.products(outer, inner, block)
-        for pairs, numbers in tiles.near(of_p, of_near, block):
-            pairs.copy_(numbers)
-        of_scores = torch.ops.aten._softmax_backward_data(of_p, p, -1, p.dtype)
-        for pairs, numbers in tiles.near(of_scores, to_band, block):
-            numbers.copy_(pairs)
-            pairs.zero_()
-        for pairs, _ in tiles.near(p, band, block):
-            pairs.zero_()
-        tiles.add(p, block, (to_left, second[0]) if second else None, (to_right, first))
-        tiles.add(of_scores, block, (to_left, right), (to_right, left), tiles.scale)
-    return to_left, to_right, to_band, None, None
+        left, right, band, inside = ctx.saved_tensors
+        tiles: Tiles = ctx.tiles
+        if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
+            return (*_differentiable(ctx, grads), None, None)
+        never = in_padding(inside, left)
+        of_near, first, *second = grads
+        # d P = dO1 B' + A dO2', as one product.
+        outer, inner = (
+            (torch.cat([first, left], -1), torch.cat([right, *second], -1)) if second else (first, right)
+        )
+        to_left, to_right, to_band = torch.zeros_like(left), torch.zeros_like(right), torch.zeros_like(band)
+        for block in tiles.blocks(*right.shape[1:3]):
+            p = tiles.probabilities(left, right, band, never, block)
+            of_p = tiles.products(outer, inner, block)
+            for pairs, numbers in tiles.near(of_p, of_near, block):
+                pairs.copy_(numbers)
+            of_scores = torch.ops.aten._softmax_backward_data(of_p, p, -1, p.dtype)
+            for pairs, numbers in tiles.near(of_scores, to_band, block):
+                numbers.copy_(pairs)
+                pairs.zero_()
+            for pairs, _ in tiles.near(p, band, block):
+                pairs.zero_()
+            tiles.add(p, block, (to_left, second[0]) if second else None, (to_right, first))
+            tiles.add(of_scores, block, (to_left, right), (to_right, left), tiles.scale)
+        return to_left, to_right, to_band, None, None
 
 
 def _at(rows: Tensor, side: int) -> Tensor:

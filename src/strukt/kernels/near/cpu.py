@@ -48,6 +48,12 @@ def _run(kernel: Any, band: Tensor, buckets: Buckets, *arguments: Any) -> None:
     jit.over_batch(kernel, _threads(band, rank), *arrays, np.array(diagonals, dtype=np.int64).reshape(-1, 2))
 
 
+@jit.inner
+def _row(rows: Any, item: int, position: int, column: int, channel: int) -> Any:
+    """Return the terms of a row; columns or channels may share rows."""
+    return rows[item, position, min(column, rows.shape[2] - 1), min(channel, rows.shape[3] - 1)]
+
+
 @jit.kernel
 def _scores(left: Any, right: Any, weights: Any, band: Any, diagonals: Any, start: int, step: int) -> None:
     """Write the scores of near pairs to ``band``.
@@ -56,16 +62,13 @@ def _scores(left: Any, right: Any, weights: Any, band: Any, diagonals: Any, star
     """
     batch, n, channels, _ = band.shape
     rank = left.shape[4]
-    first, last = jit.rows_of(batch * n, start, step)
-    for position in range(first, last):
+    for position in range(*jit.rows_of(batch * n, start, step)):
         item, i = position // n, position % n
         for channel in range(channels):
             for column, offset in diagonals:
                 if 0 <= i + offset < n:
-                    row = left[item, i, min(column, left.shape[2] - 1), min(channel, left.shape[3] - 1)]
-                    other = right[
-                        item, i + offset, min(column, right.shape[2] - 1), min(channel, right.shape[3] - 1)
-                    ]
+                    row = _row(left, item, i, column, channel)
+                    other = _row(right, item, i + offset, column, channel)
                     weight = weights[column, channel]
                     total = band.dtype.type(0.0)
                     for k in range(rank):
@@ -80,18 +83,15 @@ def _sums(
     """Add weighted rows to ``result``, which is laid out as rows. The other arrays are those of `_scores`."""
     batch, n, channels, _ = band.shape
     rank = rows.shape[4]
-    first, last = jit.rows_of(batch * n, start, step)
-    for position in range(first, last):
+    for position in range(*jit.rows_of(batch * n, start, step)):
         item, i = position // n, position % n
         for channel in range(channels):
             for column, offset in diagonals:
                 j = i + sign * offset
                 if 0 <= j < n:
                     pair = band[item, i if sign > 0 else j, channel, column]
-                    into = result[
-                        item, i, min(column, result.shape[2] - 1), min(channel, result.shape[3] - 1)
-                    ]
-                    other = rows[item, j, min(column, rows.shape[2] - 1), min(channel, rows.shape[3] - 1)]
+                    into = _row(result, item, i, column, channel)
+                    other = _row(rows, item, j, column, channel)
                     weight = weights[column, channel]
                     for k in range(rank):
                         into[k] += pair * weight[k] * other[k]
@@ -102,17 +102,14 @@ def _weights(band: Any, left: Any, right: Any, result: Any, diagonals: Any, star
     """Add the derivatives to ``result (threads, 2g, h, r)``. The other arrays are those of `_scores`."""
     batch, n, channels, _ = band.shape
     rank = left.shape[4]
-    first, last = jit.rows_of(batch * n, start, step)
-    for position in range(first, last):
+    for position in range(*jit.rows_of(batch * n, start, step)):
         item, i = position // n, position % n
         for channel in range(channels):
             for column, offset in diagonals:
                 if 0 <= i + offset < n:
                     pair = band[item, i, channel, column]
-                    row = left[item, i, min(column, left.shape[2] - 1), min(channel, left.shape[3] - 1)]
-                    other = right[
-                        item, i + offset, min(column, right.shape[2] - 1), min(channel, right.shape[3] - 1)
-                    ]
+                    row = _row(left, item, i, column, channel)
+                    other = _row(right, item, i + offset, column, channel)
                     into = result[start, column, channel]
                     for k in range(rank):
                         into[k] += pair * row[k] * other[k]
