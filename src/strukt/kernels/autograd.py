@@ -16,6 +16,11 @@ def as_tuple(result: Any) -> Scores:
     return result if isinstance(result, tuple) else (result,)
 
 
+def alone(results: Scores) -> Tensor | Scores:
+    """Return a tuple, or its only entry: the inverse of `as_tuple`."""
+    return results if len(results) > 1 else results[0]
+
+
 def is_plain() -> bool:
     """Return True in plain eager mode: no ``torch.func``, no forward mode, no tracing."""
     if torch.compiler.is_compiling():  # first: the rest must not be traced

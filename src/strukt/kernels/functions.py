@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from strukt.kernels.autograd import (
     Batched,
     Scores,
+    alone,
     as_tuple,
     call,
     call_backward,
@@ -53,7 +54,7 @@ def outside_function(operator: Any, derivative: Any) -> Any:
                 require_one_forward_mode()
                 more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
                 changes = [change + part for change, part in zip(changes, more, strict=True)]
-            return tuple(changes) if len(changes) > 1 else changes[0]
+            return alone(tuple(changes))
 
     Outside.Eager = Eager
     return Outside
@@ -89,6 +90,50 @@ def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
 
     Inside.Eager = Eager
     return Inside
+
+
+def number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
+    """Return the autograd function of an operator whose result is one number for each item.
+
+    Args:
+        operator: Function of scores, other tensors and options to numbers ``(batch,)``.
+        slopes: Function of these, factors ``(batch,)`` and the numbers to the gradients with respect to the
+            scores, times the factors.
+    """
+
+    class Number(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            keep(ctx, inputs, output)
+
+        @staticmethod
+        def backward(ctx: Any, factors: Tensor) -> Any:
+            *tensors, value = ctx.saved_tensors
+            grads = slopes(*tensors, *ctx.options, factors, value)
+            return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
+
+    class Eager(Number):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            require_one_forward_mode()
+            *tensors, value = ctx.saved_tensors
+            scores = [tensor for tensor in tensors if tensor.is_floating_point()]
+            others = [tensor for tensor in tensors if not tensor.is_floating_point()]
+            ones = scores[0].new_ones(len(scores[0]))
+            directions = _for_each(len(ones), filled(tangents, scores))
+            grads = slopes(*_for_each(len(ones), scores), *others, *ctx.options, ones, value)
+            changes = (grad * direction for grad, direction in zip(grads, directions, strict=True))
+            return sum(change.flatten(1).sum(1) for change in changes)
+
+    Number.Eager = Eager
+    return Number
+
+
+def _for_each(batch: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Repeat rows that several items share, so that each item has its own."""
+    return [tensor.repeat_interleave(batch // max(len(tensor), 1), 0) for tensor in tensors]
 
 
 def constant_function(operator: Any) -> Any:
@@ -196,7 +241,7 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
             zeros = tuple(map(torch.zeros_like, value))
             chosen = filled([tangents[place] for place in places], primals)
             (changes,) = torch.func.vjp(pull, zeros)[1](chosen)
-            return changes if len(changes) > 1 else changes[0]
+            return alone(changes)
 
     Formula.Eager = Eager
     return Formula

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import detour, dispatch
-from strukt.kernels.autograd import Scores, as_tuple, call
+from strukt.kernels.autograd import Scores, alone, as_tuple, call
 from strukt.kernels.functions import constant_function, formula_function, inside_function, outside_function
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.magnitude import beyond
@@ -85,35 +85,31 @@ class Oracles:
         self.event_dim = event_dim
         self._count = len(scores)
         self._arity = len(scores) + 1 + len(constants) + len(options)
-        tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths", *constants))
-        arguments = ", ".join([tensors, *(each if " " in each else f"bool {each}" for each in options)])
-        self._rest = arguments.removeprefix(", ".join(f"Tensor {score}" for score in scores) + ", ")
+        tensors = (f"Tensor {each}" for each in ("lengths", *constants))
+        self._rest = ", ".join([*tensors, *(each if " " in each else f"bool {each}" for each in options)])
+        arguments = ", ".join([*(f"Tensor {score}" for score in scores), self._rest])
         marginals = ", ".join(["Tensor"] * len(scores))
-
-        self._inside_op = self._operator("inside", f"({arguments}) -> (Tensor, Tensor)", self._fake_inside)
-        self._outside_op = self._operator(
+        directions = ", ".join(f"Tensor {score}_direction" for score in scores)
+        inside = self._operator("inside", f"({arguments}) -> (Tensor, Tensor)", self._fake_inside)
+        outside = self._operator(
             "outside", f"({arguments}, Tensor weights, Tensor chart) -> ({marginals})", self._fake_outside
         )
-        directions = ", ".join(f"Tensor {score}_direction" for score in scores)
-        self._derivative_op = self._operator(
+        derivative = self._operator(
             "derivative",
             f"({arguments}, Tensor weights, {directions}, Tensor chart) -> ({marginals}, Tensor)",
             self._fake_derivative,
         )
-        self._best_op = self._operator("best", f"({arguments}) -> (Tensor, Tensor)", self._fake_best)
-        self._kbest_op = self._operator(
-            "kbest", f"({arguments}, int k) -> (Tensor, Tensor)", self._fake_kbest
+        self._derivative = formula_function(derivative, self._outside_derivative)
+        self._outside = outside_function(outside, self._derivative)
+        self._inside = inside_function(inside, self._outside, self._derivative)
+        self._best, self._kbest, self._sample = (
+            constant_function(self._operator(oracle, f"({arguments}{number}) -> (Tensor, Tensor)", fake))
+            for oracle, number, fake in (
+                ("best", "", self._fake_best),
+                ("kbest", ", int k", self._fake_kbest),
+                ("sample", ", int count", self._fake_sample),
+            )
         )
-        self._sample_op = self._operator(
-            "sample", f"({arguments}, int count) -> (Tensor, Tensor)", self._fake_sample
-        )
-
-        self._derivative = formula_function(self._derivative_op, self._outside_derivative)
-        self._outside = outside_function(self._outside_op, self._derivative)
-        self._inside = inside_function(self._inside_op, self._outside, self._derivative)
-        self._best = constant_function(self._best_op)
-        self._kbest = constant_function(self._kbest_op)
-        self._sample = constant_function(self._sample_op)
 
     def log_partition(self, *arguments: Any) -> Tensor:
         """Return the log-partition ``(batch,)``, differentiable any number of times."""
@@ -234,8 +230,7 @@ class Oracles:
         *arguments_, weights, _ = arguments
         scores, rest = arguments_[: self._count], arguments_[self._count :]
         (result,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
-        grads = owned(result)
-        return grads if self._count > 1 else grads[0]
+        return alone(owned(result))
 
     def _reference_derivative(self, *arguments: Any) -> Scores:
         return owned(differentiated(self._outside_derivative, arguments))
@@ -262,8 +257,7 @@ class Oracles:
         return main.new_empty(len(main)), chart
 
     def _fake_outside(self, *arguments: Any) -> Tensor | Scores:
-        grads = tuple(score.new_empty(score.shape) for score in arguments[: self._count])
-        return grads if self._count > 1 else grads[0]
+        return alone(tuple(score.new_empty(score.shape) for score in arguments[: self._count]))
 
     def _fake_derivative(self, *arguments: Any) -> Scores:
         inputs = (*arguments[: self._count], arguments[-self._count - 2])

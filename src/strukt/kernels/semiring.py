@@ -109,12 +109,12 @@ class Semiring(abc.ABC):
     """The base class of semirings: a sum, a product, and their neutral elements."""
 
     @abc.abstractmethod
-    def one(self, scores: Tensor) -> Tensor:
-        """Return the neutral element of the product, for each entry of ``scores``."""
-
-    @abc.abstractmethod
     def sum(self, values: Tensor, dim: int) -> Tensor:
         """Return the semiring's sum over a negative ``dim``."""
+
+    def one(self, scores: Tensor) -> Tensor:
+        """Return the neutral element of the product, for each entry of ``scores``."""
+        return torch.zeros_like(scores)
 
     def times(self, left: Tensor, right: Tensor) -> Tensor:
         """Return the semiring's product."""
@@ -136,9 +136,6 @@ class Semiring(abc.ABC):
 class Log(Semiring):
     """Sum-product over log-weights: the total is the log-partition."""
 
-    def one(self, scores: Tensor) -> Tensor:
-        return torch.zeros_like(scores)
-
     def sum(self, values: Tensor, dim: int) -> Tensor:
         return logsumexp(values, dim)
 
@@ -152,9 +149,6 @@ class Counting(Log):
 
 class Max(Semiring):
     """Max-plus (Viterbi): the total is the best score, its gradient the parts of one best structure."""
-
-    def one(self, scores: Tensor) -> Tensor:
-        return torch.zeros_like(scores)
 
     def sum(self, values: Tensor, dim: int) -> Tensor:
         return values.max(dim).values
@@ -187,9 +181,6 @@ class Sampling(Semiring):
     gradient, which follows the drawn terms from the total downwards, is a structure with its exact probability
     (forward filtering, backward sampling).
     """
-
-    def one(self, scores: Tensor) -> Tensor:
-        return torch.zeros_like(scores)
 
     def sum(self, values: Tensor, dim: int) -> Tensor:
         total = logsumexp(values.detach(), dim)

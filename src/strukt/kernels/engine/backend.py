@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.autograd import Scores
+from strukt.kernels.autograd import Scores, alone
 from strukt.kernels.engine import chosen, items
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
@@ -196,8 +196,7 @@ class RowBackend(Backend):
         return row_of(scores)
 
     def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        parts = parts_of(rows, scores)
-        return parts if len(parts) > 1 else parts[0]
+        return alone(parts_of(rows, scores))
 
 
 def shapes_of(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:

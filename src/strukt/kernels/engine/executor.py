@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Scores, as_tuple
+from strukt.kernels.autograd import Scores, alone, as_tuple
 from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.plan import CONSTANTS, ONE, ZERO, Plan, Stage, plan_of
@@ -62,8 +62,8 @@ class Executor:
         step.memory.index_copy_(0, totals, chart[:, : len(totals)].T)
         uses = step.outside(factors)
         rows = uses.new_zeros(step.places).index_add_(1, places, uses)
-        parts = tuple(part.to(factors.dtype) for part in as_tuple(self._layout._parted(rows, scores, options)))
-        return parts if len(parts) > 1 else parts[0]
+        parts = as_tuple(self._layout._parted(rows, scores, options))
+        return alone(tuple(part.to(factors.dtype) for part in parts))
 
     def _step(self, arguments: Sequence[Any]) -> tuple[list[Tensor], Sequence[Any], _Step]:
         """Return the scores as `precise` converts them, the options, and a `_Step` that computes on the batch."""

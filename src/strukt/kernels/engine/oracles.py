@@ -8,19 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import (
-    Batched,
-    Scores,
-    as_tuple,
-    call,
-    call_backward,
-    filled,
-    keep,
-    require_one_forward_mode,
-)
-from strukt.kernels.functions import formula_function
+from strukt.kernels.autograd import Scores, alone, as_tuple, call, call_backward
+from strukt.kernels.functions import formula_function, number_function
 from strukt.kernels.gradients import differentiated, owned
-from strukt.kernels.operator import forward_of
 from strukt.kernels.oracles import Oracles
 
 
@@ -37,15 +27,15 @@ class TableOracles(Oracles):
         grads = ", ".join(["Tensor"] * len(scores))
         alone, both = f"({main}, {self._rest}", f"({main}, {others}, {self._rest}"
         entropy = self._operator("entropy", f"{alone}) -> Tensor", self._fake_number)
-        slope = self._operator("entropy_gradient", f"{alone}, Tensor factors) -> ({grads})", self._fake_grads)
+        slope = self._operator("entropy_gradient", f"{alone}, Tensor factors) -> ({grads})", self._fake_outside)
         surprise = self._operator("surprise", f"{both}) -> Tensor", self._fake_number)
         surprise_slope = self._operator(
-            "surprise_gradient", f"{both}, Tensor factors) -> ({grads})", self._fake_grads
+            "surprise_gradient", f"{both}, Tensor factors) -> ({grads})", self._fake_outside
         )
         self._entropy_gradient = formula_function(slope, self._entropy_slope)
         self._surprise_gradient = formula_function(surprise_slope, self._surprise_slope)
-        self._entropy = _number_function(entropy, self._slopes_of_entropy)
-        self._surprise = _number_function(surprise, self._slopes_of_surprise)
+        self._entropy = number_function(entropy, self._slopes_of_entropy)
+        self._surprise = number_function(surprise, self._slopes_of_surprise)
 
     def entropy(self, *arguments: Any) -> Tensor:
         return call(self._entropy, *arguments)  # type: ignore[no-any-return]
@@ -126,59 +116,10 @@ class TableOracles(Oracles):
         return result.clone()
 
     def _reference_entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
-        grads = owned(differentiated(self._entropy_slope, arguments))
-        return grads if self._count > 1 else grads[0]
+        return alone(owned(differentiated(self._entropy_slope, arguments)))
 
     def _reference_surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
-        grads = owned(differentiated(self._surprise_slope, arguments))
-        return grads if self._count > 1 else grads[0]
+        return alone(owned(differentiated(self._surprise_slope, arguments)))
 
     def _fake_number(self, *arguments: Any) -> Tensor:
         return arguments[0].new_empty(len(arguments[0]))  # type: ignore[no-any-return]
-
-    def _fake_grads(self, *arguments: Any) -> Tensor | Scores:
-        return self._fake_outside(*arguments)
-
-
-def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
-    """Return the autograd function of an operator whose result is one number for each item.
-
-    Args:
-        operator: Function of scores, other tensors and options to numbers ``(batch,)``.
-        slopes: Function of these, factors ``(batch,)`` and the numbers to the gradients with respect to the
-            scores, times the factors.
-    """
-
-    class Number(Batched):
-        forward = staticmethod(forward_of(operator))
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            keep(ctx, inputs, output)
-
-        @staticmethod
-        def backward(ctx: Any, factors: Tensor) -> Any:
-            *tensors, value = ctx.saved_tensors
-            grads = slopes(*tensors, *ctx.options, factors, value)
-            return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
-
-    class Eager(Number):
-        @staticmethod
-        def jvp(ctx: Any, *tangents: Any) -> Any:
-            require_one_forward_mode()
-            *tensors, value = ctx.saved_tensors
-            scores = [tensor for tensor in tensors if tensor.is_floating_point()]
-            others = [tensor for tensor in tensors if not tensor.is_floating_point()]
-            ones = scores[0].new_ones(len(scores[0]))
-            directions = _for_each(len(ones), filled(tangents, scores))
-            grads = slopes(*_for_each(len(ones), scores), *others, *ctx.options, ones, value)
-            changes = (grad * direction for grad, direction in zip(grads, directions, strict=True))
-            return sum(change.flatten(1).sum(1) for change in changes)
-
-    Number.Eager = Eager
-    return Number
-
-
-def _for_each(batch: int, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Repeat rows that several items share, so that each item has its own."""
-    return [tensor.repeat_interleave(batch // max(len(tensor), 1), 0) for tensor in tensors]

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Scores
+from strukt.kernels.autograd import Scores, alone, as_tuple
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.engine.program import Program
@@ -92,8 +92,7 @@ class Trees(Gpu):
         values = self._values(other)
         if values is None:
             return None
-        result = self._unbound(-values.log_softmax(-1))
-        return result if isinstance(result, tuple) else (result,)
+        return as_tuple(self._unbound(-values.log_softmax(-1)))
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         n, event_shape = scores[0].shape[1], scores[0].shape[1 : 1 + self._event_dim]
@@ -242,8 +241,7 @@ class Rows(Gpu):
 
     def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
         pairs = zip(parted(rows, scores), scores, strict=True)
-        parts = tuple(torch.empty_like(score, dtype=rows.dtype).copy_(part) for part, score in pairs)
-        return parts if len(parts) > 1 else parts[0]
+        return alone(tuple(torch.empty_like(score, dtype=rows.dtype).copy_(part) for part, score in pairs))
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         shape = scores[0].shape[1:]
