@@ -245,7 +245,7 @@ def test_groups_of_items_share_a_grammar(on):
 
 def test_training_makes_no_table_of_spans_and_labels(on, monkeypatch):
     on("cpu")
-    monkeypatch.setattr(lean, "label_gradients", None)
+    monkeypatch.setattr(cpu, "label_gradients", None)
     monkeypatch.setattr(cpu, "outside", None)
     trees, scores = build(7, 9, 4, 2)
     found = torch.autograd.grad(trees.log_partition[[0, 1, 4]].sum(), scores)

@@ -100,7 +100,7 @@ def test_all_tensors_are_made_on_the_device_of_the_scores(shared):
     groups = 1 if shared else 5
     shapes = (5, n + 1, n + 1, s + p), (groups, s), (groups, r, s + p), (groups, r, s + p), (groups, s, r)
     scores = [torch.empty(*shape, device="meta") for shape in (*shapes, (5, n, p))]
-    work = gpu._inputs(*scores, torch.empty(5, dtype=torch.int64, device="meta"))
+    work = gpu._inputs(tuple(scores), torch.empty(5, dtype=torch.int64, device="meta"))
     for spans in (work.spans, None):
         work.spans = spans
         chart = Chart(work.words.new_zeros(Chart.shape(5, n, r)), n, r)

@@ -111,7 +111,7 @@ def label_gradients(
         top = int((within.cumsum(0)[row - n] - 1).item())
         if work.spans is not None:
             scores = work.spans[item, starts, ends, :s].double()
-            span_weights = exponentials(scores, scores.shape[1:])[0]
+            span_weights = exponentials(scores)[0]
             labels *= span_weights
         into.root[g] += share * labels[top]
         around[top] += share * work.weights.root[g]

@@ -68,7 +68,7 @@ class Sentences:
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
         within = torch.arange(scores.shape[1]) < self.counts(width).unsqueeze(1)
         some = scores[within].double()
-        return exponentials(some, some.shape[1:])
+        return exponentials(some)
 
     def tops(self) -> tuple[Tensor, Tensor]:
         """Return the items of two or more words, and the chart row of each whole sentence: ``(items,)`` both."""
@@ -88,7 +88,7 @@ class Sentences:
         """Return weights ``(words, p)`` of the words within the lengths, and the log of the scale of each."""
         within = torch.arange(self.n) < self.lengths.unsqueeze(1)
         some = self.words[within]
-        return exponentials(some, some.shape[1:])
+        return exponentials(some)
 
     def root_rank_weights(self, items: Tensor) -> Tensor:
         """Return the weight of each rank under the root, summed over the root's labels: ``(items, r)``."""
@@ -103,7 +103,7 @@ class Sentences:
         """Return the exponentiated scores of whole sentences by label, ``(items, s)``, relative to the largest."""
         assert self.spans is not None
         scores = self.spans[items, 0, self.lengths[items], : self.weights.root.shape[1]].double()
-        return exponentials(scores, scores.shape[1:])[0]
+        return exponentials(scores)[0]
 
 
 def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
@@ -115,10 +115,10 @@ def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
     within = ends <= work.lengths[item]
     if work.spans is not None:
         scores = work.spans[item, starts[within], ends[within], :s].double()
-        labels[within] *= exponentials(scores, scores.shape[1:])[0]
+        labels[within] *= exponentials(scores)[0]
     words = torch.zeros_like(work.words[item])
     some = work.words[item, : int(work.lengths[item])]
-    words[: len(some)] = exponentials(some, some.shape[1:])[0]
+    words[: len(some)] = exponentials(some)[0]
     weights = work.weights
     arrays = (work.chart[item], labels, words, weights.root[g], weights.head[g], weights.symbols[g])
     return cpu_sample.Sentence(*(array.double().numpy() for array in arrays))

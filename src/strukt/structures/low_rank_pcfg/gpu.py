@@ -19,13 +19,12 @@ from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.memory import MOST_ON_GPU
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.low_rank_pcfg import log_space
 from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs, spans_by_start
 from strukt.structures.low_rank_pcfg.gpu_inside import inside_pass
 from strukt.structures.low_rank_pcfg.gpu_outside import Outside
 from strukt.structures.low_rank_pcfg.reference import REFERENCE
-from strukt.structures.low_rank_pcfg.weights import Weights, weigh
-from strukt.structures.pcfg.cpu_charts import of_items
+from strukt.structures.low_rank_pcfg.weights import weigh
+from strukt.structures.pcfg import log_space
 
 any_scores = True
 """True: the kernels accept scores of any size; items with large scores are computed in log space."""
@@ -56,7 +55,7 @@ def inside(
 ) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item, in n steps."""
     scores = (spans, root, left, right, head, emission)
-    return run_inside(_inputs(*scores, lengths), REFERENCE, scores)
+    return run_inside(_inputs(scores, lengths), REFERENCE, scores)
 
 
 def run_inside(work: Inputs, reference: DynamicProgram, scores: Scores) -> tuple[Tensor, Tensor]:
@@ -71,59 +70,46 @@ def run_inside(work: Inputs, reference: DynamicProgram, scores: Scores) -> tuple
     return log_partition.to(scores[0].dtype), memory
 
 
-def outside(
-    spans: Tensor,
-    root: Tensor,
-    left: Tensor,
-    right: Tensor,
-    head: Tensor,
-    emission: Tensor,
-    lengths: Tensor,
-    weights: Tensor,
-    chart: Tensor,
-) -> Scores:
-    """Return the gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
-    scores = (spans, root, left, right, head, emission)
-    work = _inputs(*scores, lengths)
+def outside(*arguments: Tensor) -> Scores:
+    """Return the gradients of the log-partitions, times the weight of each item, in the shapes of the scores.
+
+    The arguments are scores, lengths, weights and the chart.
+    """
+    scores, (lengths, weights, chart) = arguments[:6], arguments[6:]
+    spans, *rules, emission = scores
     marginals = torch.zeros_like(spans, memory_format=torch.contiguous_format)
-    derivatives, items = run_outside(work, weights, chart, marginals)
-    words = derivatives.words.to(spans.dtype)
-    marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
-    in_words = group_sums(words, len(emission))
-    grads = (marginals, *work.weights.as_gradients(derivatives.into, (root, left, right, head)), in_words)
+    in_rules, words, items = run_outside(_inputs(scores, lengths), tuple(rules), weights, chart, marginals)
+    marginals.diagonal(1, 1, 2)[:, rules[0].shape[1] :] = words.mT
+    grads = (marginals, *in_rules, group_sums(words, len(emission)))
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
     return grads
 
 
 def run_outside(
-    work: Inputs, weights: Tensor, memory: Tensor, marginals: Tensor | None
-) -> tuple[Outside, Tensor]:
-    """Return the derivatives of the items in probability space, and the indices of the items in log space."""
+    work: Inputs, rules: Scores, weights: Tensor, memory: Tensor, marginals: Tensor | None
+) -> tuple[Scores, Tensor, Tensor]:
+    """Return the gradients of root, left, right and head scores, ``rules``, and those of words ``(batch, n, p)``.
+
+    Also return the indices of the items in log space, which are left out. The marginals of labels are written to
+    ``marginals``, unless it is None.
+    """
     unsafe = memory[:, 0] != 0.0
     chart = Chart(memory, work.n, work.weights.head.shape[2])
     derivatives = Outside(work, chart, weights.detach().double().masked_fill(unsafe, 0.0), marginals)
-    return derivatives, unsafe.nonzero().squeeze(1)
+    in_rules = work.weights.as_gradients(derivatives.into, rules)
+    return in_rules, derivatives.words.to(rules[0].dtype), unsafe.nonzero().squeeze(1)
 
 
-def sample(
-    spans: Tensor,
-    root: Tensor,
-    left: Tensor,
-    right: Tensor,
-    head: Tensor,
-    emission: Tensor,
-    lengths: Tensor,
-    count: int,
-) -> tuple[Tensor, Tensor]:
+def sample(*arguments: Any) -> tuple[Tensor, Tensor]:
     """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition.
 
-    Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item. The CPU computes batches of which
-    the values of all labels are too large for a GPU.
+    The arguments are scores, lengths and count. Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for
+    each item. The CPU computes batches of which the values of all labels are too large for a GPU.
     """
-    scores = (spans, root, left, right, head, emission)
-    work = _inputs(*scores, lengths)
-    batch, n = len(spans), work.n
-    if 8 * batch * n * n * root.shape[1] > MOST_ON_GPU:
+    scores, (lengths, count) = arguments[:6], arguments[6:]
+    work = _inputs(scores, lengths)
+    batch, n = work.words.shape[:2]
+    if 8 * batch * n * n * work.weights.root.shape[1] > MOST_ON_GPU:
         return detour.on_cpu(dispatch.kernels(__package__ or "", "cpu").sample, *scores, lengths, count)  # type: ignore[no-any-return]
     log_partition, memory = run_inside(work, REFERENCE, scores)
     unsafe = memory[:, 0] != 0.0
@@ -132,7 +118,7 @@ def sample(
     _draw(work, memory, lengths.where(drawable, 0), events)
     items = unsafe.nonzero().squeeze(1)
     if len(items):
-        events[items] = REFERENCE.sample(*of_items(items, scores), lengths[items], count)[0]
+        events[items] = REFERENCE.sample(*log_space.of_items(items, scores), lengths[items], count)[0]
     return events, log_partition
 
 
@@ -158,13 +144,7 @@ def _draw(work: Inputs, memory: Tensor, lengths: Tensor, events: Tensor) -> None
             )  # fmt: skip
 
 
-def _inputs(
-    spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
-) -> Inputs:
-    words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
-    return Inputs(weights_of(root, left, right, head), words, spans.detach(), lengths)
-
-
-def weights_of(*scores: Tensor) -> Weights:
-    """Return the weights of root, left, right and head scores in float64."""
-    return weigh(*(score.detach().double() for score in scores))
+def _inputs(scores: Scores, lengths: Tensor) -> Inputs:
+    spans, *rules, emission = (score.detach() for score in scores)
+    words = emission.double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
+    return Inputs(weigh(*(score.double() for score in rules)), words, spans, lengths)

@@ -104,7 +104,7 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
     places = (symbols[:, :ranks], symbols[:, ranks:], heads)
     for score, top, place in zip(rules, tops, places, strict=True):
         torch.sub(score, top[:, None, None], out=place).exp_()
-    roots, root_top = exponentials(root.double(), root.shape[1:])
+    roots, root_top = exponentials(root.double())
     return Weights(roots.to(kind), heads, symbols, root_top, torch.stack(tops).double().sum(0))
 
 
@@ -133,14 +133,11 @@ def saves_work(rows: int, weights: Weights) -> bool:
     return 2 * rank * (rows + groups * s) <= 3 * rows * s
 
 
-def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
-    """Return exponentials of rows minus their maxima, and the maxima; 0 for rows of only -inf.
-
-    Each row of exponentials is reshaped to ``shape``.
-    """
+def exponentials(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Return exponentials of rows minus their maxima, and the maxima; 0 for rows of only -inf."""
     top = scores.amax(1)
     top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
-    return (scores - top.unsqueeze(1)).exp_().reshape(-1, *shape), top
+    return (scores - top.unsqueeze(1)).exp_(), top
 
 
 def times(rows: Tensor, matrix: Tensor) -> Tensor:

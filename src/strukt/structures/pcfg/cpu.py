@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.gradients import pull_backs
 from strukt.kernels.jit import over_batch
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.semiring import NEG_INF
@@ -23,17 +22,10 @@ from strukt.structures.pcfg import (
     cpu_max_marginals,
     cpu_outside,
     cpu_sample,
+    log_space,
 )
-from strukt.structures.pcfg.cpu_charts import (
-    UNDERFLOWED,
-    arrays_of,
-    chart_shape,
-    fill,
-    of_items,
-    threads_for,
-    underflowed_items,
-)
-from strukt.structures.pcfg.cpu_gradients import add_items, gradients, rules_of, zero_expected
+from strukt.structures.pcfg.cpu_charts import arrays_of, chart_shape, fill, threads_for, underflowed_items
+from strukt.structures.pcfg.cpu_gradients import gradients, rules_of, zero_expected
 from strukt.structures.pcfg.cpu_weights import weigh
 from strukt.structures.pcfg.reference import REFERENCE
 
@@ -53,8 +45,7 @@ def inside(
     log_partition = torch.from_numpy(charts.log_partition)
     items = torch.from_numpy(charts.underflowed.nonzero()[0])
     if len(items):
-        with torch.no_grad():
-            log_partition[items] = REFERENCE.log_partition(*of_items(items, scores), lengths[items]).double()
+        log_space.write_log_partitions(REFERENCE, log_partition, scores, lengths, items)
     return log_partition.to(spans.dtype), torch.from_numpy(charts.chart)
 
 
@@ -83,10 +74,7 @@ def outside(
     arrays = arrays_of(spans, emission, safe, weights, chart)
     over_batch(cpu_outside.outside, threads, grammar, *arrays, expected, marginals.numpy())
     grads = gradients(scores, lengths, marginals, rules_of(grammar, expected))
-    if len(items):
-        chosen = of_items(items, scores)
-        (parts,) = pull_backs(REFERENCE.log_partition, chosen, [lengths[items]], [weights[items]])
-        add_items(grads, parts, items)
+    log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
     return grads
 
 
@@ -144,12 +132,12 @@ def sample(
     labels = no_events(batch, count, size, size)
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if chart.numel():
-        underflowed = chart[:, 0, 0, -2] == UNDERFLOWED
+        items = underflowed_items(chart)
         grammar, _ = weigh(batch, *arrays_of(root, rules))
-        feasible = ~underflowed & (log_partition > NEG_INF)
+        feasible = (log_partition > NEG_INF).index_fill(0, items, False)
         arrays = arrays_of(spans, emission, lengths, chart, feasible, seeds)
         over_batch(cpu_sample.sample, threads_for(scores), grammar, *arrays, labels.numpy())
-        items = underflowed.nonzero().squeeze(-1)
         if len(items):
-            labels[items] = REFERENCE.sample(*of_items(items, scores), lengths[items], count)[0]
+            chosen = log_space.of_items(items, scores)
+            labels[items] = REFERENCE.sample(*chosen, lengths[items], count)[0]
     return labels, log_partition

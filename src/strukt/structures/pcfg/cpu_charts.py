@@ -65,12 +65,6 @@ def threads_for(scores: Scores) -> int:
     return thread_count(batch, batch * n * n * s * s * (n + s))
 
 
-def of_items(items: Tensor, scores: Scores) -> Scores:
-    """Return the scores of the items with these indices; scores that all items share are unchanged."""
-    batch = len(scores[0])
-    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
-
-
 def underflowed_items(chart: Tensor) -> Tensor:
     """Return the indices of the items that are computed in log space."""
     return (chart[:, 0, 0, -2] == UNDERFLOWED).nonzero().squeeze(-1)

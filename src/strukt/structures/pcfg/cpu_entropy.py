@@ -21,17 +21,11 @@ from strukt.kernels.gradients import differentiated, outside_derivative, owned, 
 from strukt.kernels.jit import over_batch
 from strukt.kernels.memory import empty, zeros
 from strukt.structures.pcfg import cpu_inside_derivative, cpu_outside_derivative
-from strukt.structures.pcfg.cpu_charts import (
-    Charts,
-    arrays_of,
-    fill,
-    of_items,
-    threads_for,
-    underflowed_items,
-)
-from strukt.structures.pcfg.cpu_gradients import add_items, gradients, rules_of, zero_expected
+from strukt.structures.pcfg.cpu_charts import Charts, arrays_of, fill, threads_for, underflowed_items
+from strukt.structures.pcfg.cpu_gradients import gradients, rules_of, zero_expected
 from strukt.structures.pcfg.cpu_inside_derivative import Moves
 from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
+from strukt.structures.pcfg.log_space import add_items, of_items
 from strukt.structures.pcfg.reference import REFERENCE
 
 DIGITS = 1e-8

@@ -45,10 +45,3 @@ def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> S
     top = spans[torch.arange(len(spans)), 0, lengths, :s]
     grad = torch.from_numpy(rules.astype(rule_scores.numpy().dtype))
     return spans, group_sums(top, len(root)), grad, group_sums(words, len(emission))
-
-
-def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
-    """Add the gradients of some items, in the layout of `cpu_charts.of_items`, to those of the batch."""
-    for grad, part in zip(grads, parts, strict=True):
-        groups = items * len(grad) // len(grads[0])
-        grad.index_add_(0, groups[: len(part)], part)

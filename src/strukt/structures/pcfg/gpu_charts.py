@@ -10,14 +10,14 @@ at regular distances.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from strukt.kernels.autograd import Scores
-from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, Sizes, sizes_of
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Product, Sides, Sizes, sizes_of
 
 
 class Ring(Protocol):
@@ -26,23 +26,11 @@ class Ring(Protocol):
     def nothing(self, *shape: int) -> Numbers:
         """Return numbers of a shape, all equal to the ring's zero."""
 
-    def multiply(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
-        """Write the sums over k of ``left[r, k] right[c, k]`` to ``out[r, c]``.
+    def multiply(self, product: Product, add: bool = False) -> None:
+        """Write a product to its results; with ``add``, add it to the numbers that are there."""
 
-        Args:
-            left: The left matrices.
-            right: The right matrices, transposed.
-            out: The results.
-            places: The number of items, and the number of starts in each item.
-            shape: The ranges of r, c and k.
-        """
+    def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
+        """Return elementwise products as plain floats; of dual numbers, the moves of these products."""
 
     def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
         """Write the numbers of the spans of a width, from their children.
@@ -54,6 +42,9 @@ class Ring(Protocol):
             sums: The sums over rules with two nonterminals, in parts.
             parts: The number of these parts.
         """
+
+    def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
+        """Write the derivatives for the spans of a width; see `gpu_outside.slopes`."""
 
 
 class Tables(NamedTuple):
@@ -168,13 +159,8 @@ def _sum_with_words(ring: Ring, chart: Chart) -> None:
         (chart.beside, chart.ending, s * sizes.labels, 0),
         (chart.before, chart.starting, s * s, s * s),
     ):
-        ring.multiply(
-            words,
-            Matrices(rules, each * p, 0, 0, p, 1),
-            Matrices(out, rows * each, 0, first, each, 1),
-            (sizes.groups, 1),
-            (rows, each, p),
-        )
+        tables, sums = Matrices(rules, each * p, 0, 0, p, 1), Matrices(out, rows * each, 0, first, each, 1)
+        ring.multiply(Product(words, tables, sums, (sizes.groups, 1), (rows, each, p)))
 
 
 def fill(ring: Ring, chart: Chart) -> None:
@@ -212,13 +198,10 @@ def right_children(sizes: Sizes, chart: Numbers, width: int, row: int, step: int
 def sum_splits(ring: Ring, chart: Chart, pairs: Numbers, width: int) -> None:
     """Write the sums over split points of each pair of nonterminals, for all spans of a width."""
     sizes, s = chart.sizes, chart.sizes.s
-    ring.multiply(
-        left_children(sizes, chart.inside, 1, s),
-        right_children(sizes, chart.inside, width, 1, (sizes.n + 1) * s),
-        pairs_of_spans(sizes, pairs, width, s, 1),
-        (sizes.batch, sizes.n + 1 - width),
-        (s, s, width - 3),
-    )
+    left = left_children(sizes, chart.inside, 1, s)
+    right = right_children(sizes, chart.inside, width, 1, (sizes.n + 1) * s)
+    out = pairs_of_spans(sizes, pairs, width, s, 1)
+    ring.multiply(Product(left, right, out, (sizes.batch, sizes.n + 1 - width), (s, s, width - 3)))
 
 
 def _sum_rules(ring: Ring, chart: Chart, pairs: Numbers, sums: Numbers, width: int) -> None:
@@ -226,13 +209,10 @@ def _sum_rules(ring: Ring, chart: Chart, pairs: Numbers, sums: Numbers, width: i
     sizes = chart.sizes
     s, all_pairs, part = sizes.s, sizes.pairs, sizes.part
     rows = sizes.sharing * (sizes.n + 1 - width)
-    ring.multiply(
-        Matrices(pairs, rows * all_pairs, part, 0, all_pairs, 1),
-        Matrices(chart.pairs, s * all_pairs, part, 0, all_pairs, 1),
-        Matrices(sums, rows * s, sizes.groups * rows * s, 0, s, 1),
-        (sizes.groups, sizes.parts),
-        (rows, s, part),
-    )
+    children = Matrices(pairs, rows * all_pairs, part, 0, all_pairs, 1)
+    rules = Matrices(chart.pairs, s * all_pairs, part, 0, all_pairs, 1)
+    out = Matrices(sums, rows * s, sizes.groups * rows * s, 0, s, 1)
+    ring.multiply(Product(children, rules, out, (sizes.groups, sizes.parts), (rows, s, part)))
 
 
 def _sides(chart: Chart, width: int) -> Sides:

@@ -8,7 +8,6 @@ products, so that each product takes three launches of the kernel in `gpu_produc
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
-from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, sizes_of
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Product, Sides, sizes_of
 from strukt.structures.pcfg.gpu_rings import BLOCK, Sums, blocks, close_spans
 
 
@@ -49,38 +48,15 @@ class Duals:
             )
         return *numbers, *moves
 
-    def multiply(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
-        self._product(Sums(self.like).multiply, left, right, out, places, shape)
-
-    def add_product(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
-        """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
-        self._product(Sums(self.like).add_product, left, right, out, places, shape)
-
-    def _product(
-        self, compute: Callable[..., None], left: Matrices, right: Matrices, out: Matrices, *sizes: Any
-    ) -> None:
-        """Compute products of numbers and their moves by ``compute``, which writes or adds products of numbers."""
-        (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, (left, right, out))
-        compute(a, b, c, *sizes)
-        compute(a_moves, b, c_moves, *sizes)
-        Sums(self.like).add_product(a, b_moves, c_moves, *sizes)
+    def multiply(self, product: Product, add: bool = False) -> None:
+        *matrices, places, shape = product
+        (a, a_moves), (b, b_moves), (c, c_moves) = map(_halves, matrices)
+        numbers = Sums(self.like)
+        numbers.multiply(Product(a, b, c, places, shape), add)
+        numbers.multiply(Product(a_moves, b, c_moves, places, shape), add)
+        numbers.multiply(Product(a, b_moves, c_moves, places, shape), add=True)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return the moves of elementwise products as plain floats."""
         from strukt.structures.pcfg import gpu_moves  # needs Triton
 
         result = self.like.new_empty(left[0].shape)
@@ -97,7 +73,6 @@ class Duals:
         close_spans(gpu_dual_inside.close, chart, sides, width, *sums, parts, part)
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the derivatives for the spans of a width, and their moves; see `gpu_dual_outside.slopes`."""
         from strukt.structures.pcfg import gpu_dual_outside  # needs Triton
 
         close_spans(gpu_dual_outside.slopes, chart, parents, width, *others)

@@ -19,12 +19,12 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg import gpu_rings
-from strukt.structures.pcfg.cpu_charts import of_items
 from strukt.structures.pcfg.gpu_charts import fill, word_scores
 from strukt.structures.pcfg.gpu_derivative import Moving, changes, fits_in_memory, move
 from strukt.structures.pcfg.gpu_duals import Duals
 from strukt.structures.pcfg.gpu_layout import Numbers
 from strukt.structures.pcfg.gpu_tops import log_partitions, totals
+from strukt.structures.pcfg.log_space import of_items
 
 DIGITS = 1e-8
 """The entropy, relative to the sums whose difference it is, below which the CPU computes it."""

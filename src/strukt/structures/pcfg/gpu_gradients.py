@@ -8,7 +8,6 @@ distinct, as are the right children: no two additions to the same number coincid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -21,27 +20,7 @@ from strukt.structures.pcfg.gpu_charts import (
     sum_splits,
     workspace_for_pairs,
 )
-from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides
-
-
-class Additive(Ring, Protocol):
-    """A ring whose products can also be added to existing numbers."""
-
-    def add_product(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
-        """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
-
-    def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return elementwise products as plain floats; of dual numbers, the moves of these products."""
-
-    def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the derivatives for the spans of a width; see `gpu_outside.slopes`."""
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Product, Sides
 
 
 @dataclass(frozen=True)
@@ -76,7 +55,7 @@ class Slopes:
         return matrices._replace(first=matrices.first + (chart.sizes.n + 1) * chart.sizes.s)
 
 
-def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
+def gradients(ring: Ring, chart: Chart, tops: Numbers) -> tuple[Tensor, Tensor]:
     """Return the gradients of the scores of spans, including single words, and of rules.
 
     Args:
@@ -90,7 +69,7 @@ def gradients(ring: Additive, chart: Chart, tops: Numbers) -> tuple[Tensor, Tens
     return spans, _rules(ring, chart, slopes)
 
 
-def pass_down(ring: Additive, chart: Chart, tops: Numbers, spans: Tensor, rules: bool) -> Slopes:
+def pass_down(ring: Ring, chart: Chart, tops: Numbers, spans: Tensor, rules: bool) -> Slopes:
     """Write the gradients of the scores of spans and words to ``spans``, and return all derivatives.
 
     The other arguments are as in `gradients`. With maxima for sums (`gpu_rings.Maxima`), the result is the best
@@ -124,7 +103,7 @@ def pass_down(ring: Additive, chart: Chart, tops: Numbers, spans: Tensor, rules:
     return slopes
 
 
-def _close(ring: Additive, chart: Chart, slopes: Slopes, width: int) -> None:
+def _close(ring: Ring, chart: Chart, slopes: Slopes, width: int) -> None:
     """Write the derivatives with respect to spans of a width, and to the sums over their children."""
     s, row = chart.sizes.s, (chart.sizes.n + 1) * chart.sizes.s
     parents = Sides(  # one word wider, with this word on the left, or on the right
@@ -143,46 +122,37 @@ def _of_width(chart: Chart, slopes: Slopes, width: int, row: int, step: int) -> 
     return rows, Matrices(slopes.of_width, rows * chart.sizes.s, 0, 0, row, step)
 
 
-def _to_rules(ring: Additive, chart: Chart, slopes: Slopes, pairs: Numbers, width: int) -> None:
+def _to_rules(ring: Ring, chart: Chart, slopes: Slopes, pairs: Numbers, width: int) -> None:
     """Add the derivatives with respect to the rules with two nonterminals as children."""
     s, whole = chart.sizes.s, chart.sizes.pairs
     rows, parents = _of_width(chart, slopes, width, 1, s)
     children = Matrices(pairs, rows * whole, 0, 0, 1, whole)
     out = Matrices(slopes.pairs, s * whole, 0, 0, whole, 1)
-    ring.add_product(parents, children, out, (chart.sizes.groups, 1), (s, s * s, rows))
+    ring.multiply(Product(parents, children, out, (chart.sizes.groups, 1), (s, s * s, rows)), add=True)
 
 
-def _to_pairs(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
+def _to_pairs(ring: Ring, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
     """Write the derivatives with respect to the sums over split points of each pair of children."""
     s, whole = chart.sizes.s, chart.sizes.pairs
     rows, parents = _of_width(chart, slopes, width, s, 1)
     rules = Matrices(chart.pairs, s * whole, 0, 0, 1, whole)
     out = Matrices(below, rows * whole, 0, 0, whole, 1)
-    ring.multiply(parents, rules, out, (chart.sizes.groups, 1), (rows, s * s, s))
+    ring.multiply(Product(parents, rules, out, (chart.sizes.groups, 1), (rows, s * s, s)))
 
 
-def _to_children(ring: Additive, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
+def _to_children(ring: Ring, chart: Chart, slopes: Slopes, below: Numbers, width: int) -> None:
     """Add the derivatives with respect to both children, for each split point of the spans of a width."""
     sizes, s = chart.sizes, chart.sizes.s
     row = (sizes.n + 1) * s
     places, shape = (sizes.batch, sizes.n + 1 - width), (width - 3, s, s)
-    ring.add_product(
-        right_children(sizes, chart.inside, width, row, 1),
-        pairs_of_spans(sizes, below, width, s, 1),
-        left_children(sizes, slopes.as_left, s, 1),
-        places,
-        shape,
-    )
-    ring.add_product(
-        left_children(sizes, chart.inside, s, 1),
-        pairs_of_spans(sizes, below, width, 1, s),
-        right_children(sizes, slopes.as_right, width, row, 1),
-        places,
-        shape,
-    )
+    right, to_left = right_children(sizes, chart.inside, width, row, 1), left_children(sizes, slopes.as_left, s, 1)
+    ring.multiply(Product(right, pairs_of_spans(sizes, below, width, s, 1), to_left, places, shape), add=True)
+    left = left_children(sizes, chart.inside, s, 1)
+    to_right = right_children(sizes, slopes.as_right, width, row, 1)
+    ring.multiply(Product(left, pairs_of_spans(sizes, below, width, 1, s), to_right, places, shape), add=True)
 
 
-def _to_rules_with_words(ring: Additive, chart: Chart, slopes: Slopes) -> None:
+def _to_rules_with_words(ring: Ring, chart: Chart, slopes: Slopes) -> None:
     """Write the derivatives with respect to the sums over rules with each word."""
     sizes = chart.sizes
     n, s, labels = sizes.n, sizes.s, sizes.labels
@@ -191,20 +161,19 @@ def _to_rules_with_words(ring: Additive, chart: Chart, slopes: Slopes) -> None:
     parents = Matrices(slopes.sums, cells, s, row + s, 1, row)
     children = Matrices(chart.inside, cells, s, 0, 1, row)
     out = Matrices(slopes.ending, n * ending, ending, 0, labels, 1)
-    ring.multiply(parents, children, out, (sizes.batch, n), (s, s, n))
+    ring.multiply(Product(parents, children, out, (sizes.batch, n), (s, s, n)))
     # Two words: the parents are the spans (i, i + 2).
+    parents, words = slopes.cell(chart, 0, 2, 1), chart.words_at(0, 1)
     out = Matrices(slopes.ending, n * ending, ending, ending + s, labels, 1)
-    ring.multiply(
-        slopes.cell(chart, 0, 2, 1), chart.words_at(0, 1), out, (sizes.batch, n - 1), (s, sizes.p, 1)
-    )
+    ring.multiply(Product(parents, words, out, (sizes.batch, n - 1), (s, sizes.p, 1)))
     # Each word on the left: its parents are the spans (i, k), and the right children the spans (i + 1, k).
     parents = Matrices(slopes.sums, cells, row, row, 1, s)
     children = Matrices(chart.inside, cells, row, row, 1, s)
     out = Matrices(slopes.starting, n * s * s, s * s, 0, s, 1)
-    ring.multiply(parents, children, out, (sizes.batch, n), (s, s, n + 1))
+    ring.multiply(Product(parents, children, out, (sizes.batch, n), (s, s, n + 1)))
 
 
-def _words(ring: Additive, chart: Chart, slopes: Slopes) -> Numbers:
+def _words(ring: Ring, chart: Chart, slopes: Slopes) -> Numbers:
     """Return the derivatives with respect to the numbers of words, ``(batch, n, p)``."""
     sizes = chart.sizes
     n, s, p, labels = sizes.n, sizes.s, sizes.p, sizes.labels
@@ -215,15 +184,15 @@ def _words(ring: Additive, chart: Chart, slopes: Slopes) -> Numbers:
         (slopes.ending, chart.beside, s * labels), (slopes.starting, chart.before, s * s),
     ):  # fmt: skip
         left, right = Matrices(summed, rows * each, 0, 0, each, 1), Matrices(rules, each * p, 0, 0, 1, p)
-        ring.add_product(left, right, out, (sizes.groups, 1), (rows, p, each))
+        ring.multiply(Product(left, right, out, (sizes.groups, 1), (rows, p, each)), add=True)
     # The left one of two words.
+    parents, beside = slopes.cell(chart, 0, 2), chart.ending_at(1, 1, labels, s)
     out = Matrices(result, n * p, p, 0, 0, 1)
-    beside = chart.ending_at(1, 1, labels, s)
-    ring.add_product(slopes.cell(chart, 0, 2), beside, out, (sizes.batch, n - 1), (1, p, s))
+    ring.multiply(Product(parents, beside, out, (sizes.batch, n - 1), (1, p, s)), add=True)
     return result
 
 
-def _rules(ring: Additive, chart: Chart, slopes: Slopes) -> Tensor:
+def _rules(ring: Ring, chart: Chart, slopes: Slopes) -> Tensor:
     """Return the derivatives with respect to the scores of rules, ``(groups, s, s + p, s + p)``."""
     sizes = chart.sizes
     groups, s, p, labels, rows = sizes.groups, sizes.s, sizes.p, sizes.labels, sizes.sharing * sizes.n
@@ -238,7 +207,7 @@ def _rules(ring: Additive, chart: Chart, slopes: Slopes) -> Tensor:
         used = ring.nothing(groups, each, p)
         out = Matrices(used, each * p, 0, 0, p, 1)
         left = Matrices(summed, rows * each, 0, 0, 1, each)
-        ring.multiply(left, words, out, (groups, 1), (each, p, rows))
+        ring.multiply(Product(left, words, out, (groups, 1), (each, p, rows)))
         parts.append(ring.plain_product(used, rules))
     beside, before = parts
     result[..., s:] = beside.view(groups, s, labels, p)

@@ -42,6 +42,24 @@ class Matrices(NamedTuple):
         return (*self.numbers, *self[1:])
 
 
+class Product(NamedTuple):
+    """Products of matrices: ``out[r, c]`` is the sum over k of ``left[r, k] right[c, k]``.
+
+    Attributes:
+        left: The left matrices.
+        right: The right matrices, transposed.
+        out: The results.
+        places: The number of items, and the number of starts in each item.
+        shape: The ranges of r, c and k.
+    """
+
+    left: Matrices
+    right: Matrices
+    out: Matrices
+    places: tuple[int, int]
+    shape: tuple[int, int, int]
+
+
 class Sides(NamedTuple):
     """For the spans of a width, the numbers of the sibling of a word, and the rules summed with this word.
 

@@ -13,7 +13,7 @@ from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.precision import input_precision
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
-from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Sides, sizes_of
+from strukt.structures.pcfg.gpu_layout import Numbers, Product, Sides, sizes_of
 
 TILE = 32
 """The number of rows, columns and terms in a tile of a product; tiles have half as many rows if there are few."""
@@ -50,37 +50,12 @@ class Sums:
             )
         return mantissas, exponents
 
-    def multiply(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
+    def multiply(self, product: Product, add: bool = False) -> None:
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
-        _multiply(
-            gpu_products.multiply, left, right, out, places, shape, ADD=False, PRECISION=input_precision()
-        )
-
-    def add_product(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
-        """Multiply as `gpu_charts.Ring.multiply` does, but add the products to ``out``."""
-        from strukt.structures.pcfg import gpu_products  # needs Triton
-
-        _multiply(
-            gpu_products.multiply, left, right, out, places, shape, ADD=True, PRECISION=input_precision()
-        )
+        _multiply(gpu_products.multiply, product, ADD=add, PRECISION=input_precision())
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
-        """Return elementwise products as plain floats."""
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
         result = self.like.new_empty(left[0].shape)
@@ -98,7 +73,6 @@ class Sums:
         )
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
-        """Write the derivatives for the spans of a width; see `gpu_outside.slopes`."""
         from strukt.structures.pcfg import gpu_outside  # needs Triton
 
         close_spans(gpu_outside.slopes, chart, parents, width, *others)
@@ -117,30 +91,10 @@ class Maxima:
         """Return scores in float64."""
         return (scores.double().contiguous(),)
 
-    def multiply(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
+    def multiply(self, product: Product, add: bool = False) -> None:
         from strukt.structures.pcfg import gpu_cky  # needs Triton
 
-        _multiply(gpu_cky.multiply, left, right, out, places, shape, ADD=False)
-
-    def add_product(
-        self,
-        left: Matrices,
-        right: Matrices,
-        out: Matrices,
-        places: tuple[int, int],
-        shape: tuple[int, int, int],
-    ) -> None:
-        """Multiply as `gpu_charts.Ring.multiply` does, but raise ``out`` to the products."""
-        from strukt.structures.pcfg import gpu_cky  # needs Triton
-
-        _multiply(gpu_cky.multiply, left, right, out, places, shape, ADD=True)
+        _multiply(gpu_cky.multiply, product, ADD=add)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
         """Return elementwise sums of scores."""
@@ -178,17 +132,10 @@ def close_spans(kernel: Any, chart: Chart, sides: Sides, width: int, *others: An
         )  # fmt: skip
 
 
-def _multiply(
-    kernel: Any,
-    left: Matrices,
-    right: Matrices,
-    out: Matrices,
-    places: tuple[int, int],
-    shape: tuple[int, int, int],
-    **options: Any,
-) -> None:
-    """Launch a product; see `gpu_charts.Ring.multiply`."""
-    (items, starts), (rows, columns, _) = places, shape
+def _multiply(kernel: Any, product: Product, **options: Any) -> None:
+    """Launch the kernel of a product."""
+    left, right, out, (items, starts), shape = product
+    rows, columns, _ = shape
     high = TILE if rows > TILE // 2 else TILE // 2
     grid = items * starts, blocks(rows, high), blocks(columns, TILE)
     if min(grid) > 0:

@@ -11,7 +11,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, Ring
-from strukt.structures.pcfg.gpu_layout import Matrices, Numbers
+from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Product
 
 
 def totals(ring: Ring, chart: Chart, roots: Numbers) -> Numbers:
@@ -20,13 +20,8 @@ def totals(ring: Ring, chart: Chart, roots: Numbers) -> Numbers:
     items = torch.arange(batch, device=chart.lengths.device)
     whole = tuple(numbers[items, 0, chart.lengths] for numbers in chart.inside)
     result, sharing = ring.nothing(batch), batch // groups
-    ring.multiply(
-        Matrices(whole, sharing * s, s, 0, 0, 1),
-        Matrices(roots, s, 0, 0, 0, 1),
-        Matrices(result, sharing, 1, 0, 0, 0),
-        (groups, sharing),
-        (1, 1, s),
-    )
+    labels, out = Matrices(whole, sharing * s, s, 0, 0, 1), Matrices(result, sharing, 1, 0, 0, 0)
+    ring.multiply(Product(labels, Matrices(roots, s, 0, 0, 0, 1), out, (groups, sharing), (1, 1, s)))
     return result
 
 
@@ -62,13 +57,8 @@ def slopes_of_tops(ring: Ring, chart: Chart, total: Numbers, roots: Numbers, wei
     batch, s, groups = chart.sizes.batch, chart.sizes.s, len(roots[0])
     result, sharing = ring.nothing(batch, s), batch // groups
     constant = factors, -exponents, *ring.nothing(batch)[2:]
-    ring.multiply(
-        Matrices(constant, sharing, 1, 0, 0, 0),
-        Matrices(roots, s, 0, 0, 1, 0),
-        Matrices(result, sharing * s, s, 0, 0, 1),
-        (groups, sharing),
-        (1, s, 1),
-    )
+    numbers, out = Matrices(constant, sharing, 1, 0, 0, 0), Matrices(result, sharing * s, s, 0, 0, 1)
+    ring.multiply(Product(numbers, Matrices(roots, s, 0, 0, 1, 0), out, (groups, sharing), (1, s, 1)))
     return result
 
 

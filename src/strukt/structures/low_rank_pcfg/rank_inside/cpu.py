@@ -7,16 +7,11 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.memory import empty, zeros
-from strukt.structures.low_rank_pcfg import cpu, log_space
-from strukt.structures.low_rank_pcfg.cpu_outside import (
-    label_gradients,
-    outside_pass,
-    rank_gradients,
-    word_gradients,
-)
+from strukt.structures.low_rank_pcfg import cpu
 from strukt.structures.low_rank_pcfg.cpu_sentences import Sentences
 from strukt.structures.low_rank_pcfg.rank_inside.reference import REFERENCE
 from strukt.structures.low_rank_pcfg.weights import weigh
+from strukt.structures.pcfg import log_space
 
 
 def chart_shape(
@@ -35,41 +30,25 @@ def inside(
     """
     scores = (emission, root, left, right, head)
     chart = torch.from_numpy(empty(chart_shape(*scores, lengths)))
-    work = _sentences(*scores, lengths, chart)
-    return cpu.run_inside(work, REFERENCE, scores, lengths).to(emission.dtype), chart
+    return cpu.run_inside(_sentences(scores, lengths, chart), REFERENCE, scores)
 
 
-def outside(
-    emission: Tensor,
-    root: Tensor,
-    left: Tensor,
-    right: Tensor,
-    head: Tensor,
-    lengths: Tensor,
-    weights: Tensor,
-    chart: Tensor,
-) -> Scores:
-    """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
-    scores = (emission, root, left, right, head)
+def outside(*arguments: Tensor) -> Scores:
+    """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores.
+
+    The arguments are scores, lengths, weights and the chart.
+    """
+    scores, (lengths, weights, chart) = arguments[:5], arguments[5:]
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
     underflowed = cpu.underflowed_items(chart)
-    known = lengths.index_fill(0, underflowed, 0)
-    work = _sentences(*scores, known, chart)
-    slopes, shares = outside_pass(work, weights.detach())
-    into = work.weights.no_gradients()
-    if work.joined is None:
-        label_gradients(work, slopes, shares, into, None)
-    else:
-        rank_gradients(work, slopes, shares, into)
-    words = word_gradients(work, slopes, into).to(emission.dtype)
-    grads = (words, *work.weights.as_gradients(into, (root, left, right, head)))
+    work = _sentences(scores, lengths.index_fill(0, underflowed, 0), chart)
+    in_rules, words = cpu.run_outside(work, scores[1:], weights, None)
+    grads = (words, *in_rules)
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, underflowed)
     return grads
 
 
-def _sentences(
-    emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor, chart: Tensor
-) -> Sentences:
-    weights = weigh(*(score.detach() for score in (root, left, right, head)))
-    return Sentences(weights, emission.detach().double(), None, lengths, chart)
+def _sentences(scores: Scores, lengths: Tensor, chart: Tensor) -> Sentences:
+    emission, *rules = (score.detach() for score in scores)
+    return Sentences(weigh(*rules), emission.double(), None, lengths, chart)

@@ -7,10 +7,12 @@ from typing import Any
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.structures.low_rank_pcfg import gpu, log_space
+from strukt.structures.low_rank_pcfg import gpu
 from strukt.structures.low_rank_pcfg.gpu import any_scores
 from strukt.structures.low_rank_pcfg.gpu_chart import Chart, Inputs
 from strukt.structures.low_rank_pcfg.rank_inside.reference import REFERENCE
+from strukt.structures.low_rank_pcfg.weights import weigh
+from strukt.structures.pcfg import log_space
 
 __all__ = ["any_scores", "chart_shape", "fits", "inside", "outside"]
 
@@ -35,32 +37,21 @@ def inside(
     Time O(n^3 r + n^2 r min(r, s) + n p r) per item, and O(s r^2) per grammar.
     """
     scores = (emission, root, left, right, head)
-    return gpu.run_inside(_inputs(*scores, lengths), REFERENCE, scores)
+    return gpu.run_inside(_inputs(scores, lengths), REFERENCE, scores)
 
 
-def outside(
-    emission: Tensor,
-    root: Tensor,
-    left: Tensor,
-    right: Tensor,
-    head: Tensor,
-    lengths: Tensor,
-    weights: Tensor,
-    chart: Tensor,
-) -> Scores:
-    """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores."""
-    scores = (emission, root, left, right, head)
-    work = _inputs(*scores, lengths)
-    derivatives, items = gpu.run_outside(work, weights, chart, None)
-    grads = (
-        derivatives.words.to(emission.dtype),
-        *work.weights.as_gradients(derivatives.into, (root, left, right, head)),
-    )  # fmt: skip
+def outside(*arguments: Tensor) -> Scores:
+    """Return gradients of the log-partitions, times the weight of each item, in the shapes of the scores.
+
+    The arguments are scores, lengths, weights and the chart.
+    """
+    scores, (lengths, weights, chart) = arguments[:5], arguments[5:]
+    in_rules, words, items = gpu.run_outside(_inputs(scores, lengths), scores[1:], weights, chart, None)
+    grads = (words, *in_rules)
     log_space.add_gradients(REFERENCE, grads, scores, lengths, weights, items)
     return grads
 
 
-def _inputs(
-    emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
-) -> Inputs:
-    return Inputs(gpu.weights_of(root, left, right, head), emission.detach().double(), None, lengths)
+def _inputs(scores: Scores, lengths: Tensor) -> Inputs:
+    emission, *rules = (score.detach().double() for score in scores)
+    return Inputs(weigh(*rules), emission, None, lengths)

@@ -8,7 +8,19 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.gradients import pull_backs
-from strukt.structures.pcfg.cpu_charts import of_items
+
+
+def of_items(items: Tensor, scores: Scores) -> Scores:
+    """Return the scores of the items with these indices; scores that all items share are unchanged."""
+    batch = len(scores[0])
+    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
+
+
+def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
+    """Add the gradients of some items, in the layout of `of_items`, to those of the batch."""
+    for grad, part in zip(grads, parts, strict=True):
+        groups = items * len(grad) // len(grads[0])
+        grad.index_add_(0, groups[: len(part)], part)
 
 
 def write_log_partitions(
@@ -27,7 +39,5 @@ def add_gradients(
     if not len(items):
         return
     picked = of_items(items, scores)
-    (more,) = pull_backs(reference.log_partition, picked, [lengths[items]], [weights[items]])
-    for grad, part in zip(grads, more, strict=True):
-        groups = items * len(grad) // len(scores[0])
-        grad.index_add_(0, groups[: len(part)], part)
+    (parts,) = pull_backs(reference.log_partition, picked, [lengths[items]], [weights[items]])
+    add_items(grads, parts, items)
