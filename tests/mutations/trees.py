@@ -339,6 +339,7 @@ TREES = [
                     ("i + part, width - part, ranks + rank,", "i + part, width - part, rank,"),
                 ],
                 "structures/low_rank_pcfg/weights": [
+                    ("into.head.add_(self.root.unsqueeze(2) * tops.unsqueeze(1))", "pass"),
                     ("gradients.head.mul_(self.head)", "gradients.head"),
                     (
                         "add_outer(rows[first:last], others[first:last], matrix)",
@@ -346,7 +347,6 @@ TREES = [
                     ),
                 ],
                 "structures/low_rank_pcfg/cpu_outside": [
-                    ("into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))", "pass"),
                     ("labels *= span_weights\n", "pass\n"),
                 ],
                 "structures/low_rank_pcfg/cpu_inside": [

@@ -8,16 +8,17 @@ from tests.structures.hmm.test_forward_backward import KINDS, scores, sentences,
 from torch.autograd import grad
 
 from strukt.structures.hmm import filtering_smoothing, reference
+from strukt.structures.hmm.reference import Chains
 
 
 def in_logs(words, lengths, values):
-    states, ahead = filtering_smoothing._filtered_in_logs(words, lengths, *values)
-    return states, ahead, filtering_smoothing._smoothed_in_logs(words, lengths, *values)
+    chains = Chains(words, lengths, *values)
+    return *filtering_smoothing._filtered_in_logs(chains), filtering_smoothing._smoothed_in_logs(chains)
 
 
 def in_probabilities(words, lengths, values):
-    tables = filtering_smoothing.filtered(words, lengths, *values)
-    return *tables, filtering_smoothing.smoothed(words, lengths, *values)
+    chains = Chains(words, lengths, *values)
+    return *filtering_smoothing.filtered(chains), filtering_smoothing.smoothed(chains)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,6 +57,6 @@ def test_smoothing_is_the_gradient_of_the_evidence(kind):
     rows = table[words.clamp(min=0).flatten()].requires_grad_()
     evidence, _ = reference.log_evidence(each, lengths, initial, rows, matrices, band)
     (counts,) = grad(evidence.sum(), rows)
-    found = filtering_smoothing.smoothed(each, lengths, initial, rows.detach(), matrices, band)
+    found = filtering_smoothing.smoothed(Chains(each, lengths, initial, rows.detach(), matrices, band))
     within = (torch.arange(6) < lengths[:, None]).unsqueeze(2)
     assert torch.allclose(found, counts.view(4, 6, 7) * within, atol=1e-10)

@@ -5,6 +5,7 @@ import torch
 from tests.structures.hmm.test_forward_backward import KINDS, scores, split
 
 from strukt.structures.hmm import reference
+from strukt.structures.hmm.reference import Chains
 from strukt.structures.hmm.steps import columns, steps
 
 
@@ -23,5 +24,5 @@ def test_steps_against_time_in_logs(kind):
     moving = steps(matrices, band)
     matrix = moving.advance(moving.message(torch.eye(7, dtype=torch.float64)))
     later = torch.randn(3, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    found = reference.retreat(later, reference.log_factors(matrices, band), band is not None)
+    found = reference.retreat(later, Chains(*(None,) * 4, matrices, band).log_factors(), band is not None)
     assert torch.allclose(found.exp(), later.exp() @ matrix.mT)

@@ -9,57 +9,47 @@ import torch
 from torch import Tensor
 
 from strukt.structures.hmm import reference
+from strukt.structures.hmm.reference import Chains
 from strukt.structures.hmm.scaled_forward import floor, smallest
 from strukt.structures.hmm.steps import retreat, steps
 
-Tensors = tuple[Tensor, ...]
 
-def filtered(
-    words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
-) -> tuple[Tensor, Tensor]:
+def filtered(chains: Chains) -> tuple[Tensor, Tensor]:
     """Return the distributions of each state given the words up to and including its own, and given those before.
 
-    Both are ``(batch, n, z)``, with zeros in the padding and where the words are impossible. The arguments are
-    those of `strukt.structures.hmm.forward_backward.log_evidence`.
+    Both are ``(batch, n, z)``, with zeros in the padding and where the words are impossible.
     """
-    arguments = words, lengths, initial, emission, matrices, band
-    states, ahead, underflowed = _filtered(*arguments)
+    states, ahead, underflowed = _filtered(chains)
     if bool(underflowed.any()):
-        some = words[underflowed], lengths[underflowed], initial[underflowed]
-        result = _filtered_in_logs(*some, emission, matrices, band)
+        result = _filtered_in_logs(chains.select(underflowed))
         states, ahead = _replaced(states, underflowed, result[0]), _replaced(ahead, underflowed, result[1])
     return states, ahead
 
 
-def smoothed(
-    words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
-) -> Tensor:
+def smoothed(chains: Chains) -> Tensor:
     """Return the distribution of each state given all words, ``(batch, n, z)``; zeros for impossible sentences."""
-    states, ahead, underflowed = _filtered(words, lengths, initial, emission, matrices, band)
-    moving = steps(matrices, band)
+    states, ahead, underflowed = _filtered(chains)
+    moving = steps(chains.matrices, chains.band)
     back = moving.transposed()
     result: list[Tensor] = []
-    for time in reversed(range(words.shape[1])):
+    for time in reversed(range(chains.words.shape[1])):
         here = states[:, time]
         if result:
             # The posterior of the next state divided by its prediction: unlike beta, this does not overflow.
             possible = ahead[:, time + 1] > floor(here.dtype)
             ratio = torch.where(possible, result[-1] / torch.where(possible, ahead[:, time + 1], 1.0), 0.0)
             going_on = here * retreat(ratio, moving, back)
-            here = torch.where((time + 1 < lengths).unsqueeze(1), going_on, here)
+            here = torch.where((time + 1 < chains.lengths).unsqueeze(1), going_on, here)
         result.append(here)
     table = torch.stack(result[::-1], 1) if result else states
     if bool(underflowed.any()):
-        some = words[underflowed], lengths[underflowed], initial[underflowed]
-        more = _smoothed_in_logs(*some, emission, matrices, band)
-        table = _replaced(table, underflowed, more)
+        table = _replaced(table, underflowed, _smoothed_in_logs(chains.select(underflowed)))
     return table
 
 
-def _filtered(
-    words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
+def _filtered(chains: Chains) -> tuple[Tensor, Tensor, Tensor]:
     """Filter in probability space; also return a mask of the sentences in which a scale underflowed."""
+    words, lengths, initial, emission, matrices, band = chains
     moving = steps(matrices, band)
     states: list[Tensor] = []
     aheads: list[Tensor] = []
@@ -83,36 +73,33 @@ def _filtered(
     return torch.stack(states, 1), torch.stack(aheads, 1), underflowed
 
 
-def _filtered_in_logs(
-    words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    logs = reference.forward(words, lengths, initial, emission, matrices, band)
-    factors = reference.log_factors(matrices, band)
+def _filtered_in_logs(chains: Chains) -> tuple[Tensor, Tensor]:
+    logs, factors, banded = reference.forward(chains), chains.log_factors(), chains.band is not None
     states = torch.stack([reference.relative(log).exp() for log in logs], 1)
-    later = [reference.advance(reference.relative(log), factors, band is not None).exp() for log in logs[:-1]]
-    ahead = torch.stack([initial.double(), *later], 1)
-    return tuple(_padded(table, lengths, words.shape[1]).to(initial.dtype) for table in (states, ahead))  # type: ignore[return-value]
+    later = [reference.advance(reference.relative(log), factors, banded).exp() for log in logs[:-1]]
+    return _padded(states, chains), _padded(torch.stack([chains.initial.double(), *later], 1), chains)
 
 
-def _smoothed_in_logs(
-    words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
-) -> Tensor:
-    logs = reference.forward(words, lengths, initial, emission, matrices, band)
-    factors, emission = reference.log_factors(matrices, band), emission.double()
+def _smoothed_in_logs(chains: Chains) -> Tensor:
+    words, lengths, logs, factors = chains.words, chains.lengths, reference.forward(chains), chains.log_factors()
+    emission = chains.emission.double()
     following, result = torch.zeros_like(logs[-1]), []
     for time in reversed(range(len(logs))):
         result.append(reference.relative(logs[time] + following).exp())
         word = emission[torch.where(time < lengths, words[:, time], 0)]
-        before = reference.retreat(following + word, factors, band is not None)
+        before = reference.retreat(following + word, factors, chains.band is not None)
         following = torch.where((time < lengths).unsqueeze(1), before, following)
-    return _padded(torch.stack(result[::-1], 1), lengths, words.shape[1]).to(initial.dtype)
+    return _padded(torch.stack(result[::-1], 1), chains)
 
 
-def _padded(table: Tensor, lengths: Tensor, n: int) -> Tensor:
-    """Return a table ``(batch, times, z)`` with zeros beyond the lengths, padded by zeros to ``(batch, n, z)``."""
-    within = torch.arange(table.shape[1], device=table.device) < lengths[:, None]
-    table = torch.where(within.unsqueeze(2), table, 0.0)
-    return torch.nn.functional.pad(table, (0, 0, 0, n - table.shape[1]))
+def _padded(table: Tensor, chains: Chains) -> Tensor:
+    """Return a table ``(batch, times, z)`` with zeros beyond the lengths, padded by zeros to ``(batch, n, z)``.
+
+    The result has the type of the chains.
+    """
+    within = torch.arange(table.shape[1], device=table.device) < chains.lengths[:, None]
+    table = torch.where(within.unsqueeze(2), table, 0.0).to(chains.initial.dtype)
+    return torch.nn.functional.pad(table, (0, 0, 0, chains.words.shape[1] - table.shape[1]))
 
 
 def _replaced(table: Tensor, underflowed: Tensor, replacement: Tensor) -> Tensor:

@@ -107,7 +107,7 @@ class HMMInference(HMMParameters):
         """
         table = self._symbols("predict", "use predict_next(x) for the next observation").table()
         seen = self._observed(x, lengths)
-        _, ahead = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
+        _, ahead = filtering_smoothing.filtered(self._chains(seen))
         return words_of_states(ahead, table).reshape(*x.shape, len(table))
 
     @full_precision
@@ -138,16 +138,16 @@ class HMMInference(HMMParameters):
         seen = self._observed(x, lengths, missing)
         unread = torch.where(self.emission.emits(), 0.0, NEG_INF)  # a missing word is some word
         seen = seen._replace(table=torch.cat([seen.table[:-1], unread.to(seen.table).unsqueeze(0)]))
-        model, flat = self._model(seen), seen.lengths
+        chains = self._chains(seen)
         words, gaps = x.long().reshape(seen.rows.shape), missing.reshape(seen.rows.shape)
-        within = torch.arange(words.shape[1], device=words.device) < flat[:, None]
-        log_probs = words_of_states(filtering_smoothing.smoothed(seen.rows, flat, *model), table)
+        within = torch.arange(words.shape[1], device=words.device) < seen.lengths[:, None]
+        log_probs = words_of_states(filtering_smoothing.smoothed(chains), table)
         said = torch.arange(log_probs.shape[2], device=words.device) == words.unsqueeze(2)
         log_probs = torch.where((gaps & within).unsqueeze(2), log_probs, torch.where(said, 0.0, NEG_INF))
         log_probs = torch.where(within.unsqueeze(2), log_probs, NEG_INF)
         with torch.no_grad():
-            states = sampling.sampled(seen.rows, flat, *model, 1)[0]
-            guards.require_feasible(states, _feasible(states, flat))
+            states = sampling.sampled(chains, 1)[0]
+            guards.require_feasible(states, _feasible(states, seen.lengths))
             absent = gaps & within
             drawn = words.masked_scatter(absent, self.emission.drawn(states[absent]))
         best = torch.where(gaps, log_probs.argmax(2), words)
@@ -205,7 +205,7 @@ class HMMInference(HMMParameters):
             ValueError: As for `log_prob`, which describes x and lengths.
         """
         seen = self._observed(x, lengths)
-        states, _ = filtering_smoothing.filtered(seen.rows, seen.lengths, *self._model(seen))
+        states, _ = filtering_smoothing.filtered(self._chains(seen))
         return states.reshape(*seen.places, self.states)
 
     @full_precision
@@ -219,7 +219,7 @@ class HMMInference(HMMParameters):
             ValueError: As for `log_prob`, which describes x and lengths.
         """
         seen = self._observed(x, lengths)
-        states = filtering_smoothing.smoothed(seen.rows, seen.lengths, *self._model(seen))
+        states = filtering_smoothing.smoothed(self._chains(seen))
         return states.reshape(*seen.places, self.states)
 
     @full_precision
@@ -254,7 +254,7 @@ class HMMInference(HMMParameters):
         """
         with torch.no_grad():
             seen = self._observed(x, lengths)
-            path, score = viterbi.best_path(seen.rows, seen.lengths, *self._model(seen))
+            path, score = viterbi.best_path(self._chains(seen))
         guards.require_feasible(path, score)
         return path.reshape(seen.places), score.to(self.initial.dtype).reshape(seen.shape)
 
@@ -271,7 +271,7 @@ class HMMInference(HMMParameters):
         samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():
             seen = self._observed(x, lengths)
-            states = sampling.sampled(seen.rows, seen.lengths, *self._model(seen), samples.numel())
+            states = sampling.sampled(self._chains(seen), samples.numel())
         if samples.numel():
             guards.require_feasible(states[0], _feasible(states[0], seen.lengths))
         return states.reshape(samples + seen.places)

@@ -16,11 +16,9 @@ from strukt.structures.hmm.emissions.base import Emission, require_logits
 from strukt.structures.hmm.emissions.categorical import Categorical
 from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.logits import softmax
+from strukt.structures.hmm.reference import Chains
 from strukt.structures.hmm.transitions import Dense, Transition
 from strukt.structures.peer_names import HMMPeerNames
-
-Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
-"""Arguments of recursions: initial distributions ``(batch, z)``, log-emissions ``(u, z)``, matrices and band."""
 
 
 class Observed(NamedTuple):
@@ -146,9 +144,9 @@ class HMMParameters(HMMPeerNames):
     def _beginning(self, batch: int) -> Tensor:
         return softmax(self.initial, 0).expand(batch, -1)
 
-    def _model(self, seen: Observed) -> Model:
-        """Return the arguments of the recursions after rows and lengths."""
-        return self._beginning(len(seen.rows)), seen.table, *self.transition.factors()
+    def _chains(self, seen: Observed) -> Chains:
+        initial = self._beginning(len(seen.rows))
+        return Chains(seen.rows, seen.lengths, initial, seen.table, *self.transition.factors())
 
     def _evidence(
         self, seen: Observed, initial: Tensor, factors: tuple[tuple[Tensor, ...], Tensor | None]

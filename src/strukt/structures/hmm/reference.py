@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -10,6 +12,35 @@ from torch.utils.checkpoint import checkpoint
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 Tensors = tuple[Tensor, ...]
+
+
+class Chains(NamedTuple):
+    """The sentences of a batch and the probabilities of their hidden Markov chains.
+
+    Attributes:
+        words: ``(batch, n)``, rows of the table of emissions; padding is ignored.
+        lengths: ``(batch,)``.
+        initial: ``(batch, z)``, the probabilities of the first state.
+        emission: ``(u, z)``, the log-probability of each row in each state.
+        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
+        band: ``(z, 2 w + 1)``, added to the product of the factors, or None; see `strukt.structures.hmm.band`.
+    """
+
+    words: Tensor
+    lengths: Tensor
+    initial: Tensor
+    emission: Tensor
+    matrices: Tensors
+    band: Tensor | None
+
+    def select(self, items: Tensor) -> Chains:
+        """Return some sentences: those at indices, or where a mask ``(batch,)`` is True."""
+        return Chains(self.words[items], self.lengths[items], self.initial[items], *self[3:])
+
+    def log_factors(self) -> Tensors:
+        """Return the logs of the matrices, and of the band, in float64."""
+        band = () if self.band is None else (self.band,)
+        return tuple(safe_log(factor.double()) for factor in (*self.matrices, *band))
 
 
 def log_evidence(
@@ -27,7 +58,7 @@ def log_evidence(
     derivative, all terms of all sums are stored, O(n z r) numbers for each sentence, or with ``frugal`` those of
     one step at a time.
     """
-    logs = forward(words, lengths, initial, emission, matrices, band, frugal)
+    logs = forward(Chains(words, lengths, initial, emission, matrices, band), frugal)
     if not logs:
         return lengths.new_zeros(len(lengths), dtype=torch.float64), torch.zeros_like(initial).double()
     total = logsumexp(logs[-1], 1)
@@ -36,20 +67,13 @@ def log_evidence(
     return evidence, last
 
 
-def forward(
-    words: Tensor,
-    lengths: Tensor,
-    initial: Tensor,
-    emission: Tensor,
-    matrices: Tensors,
-    band: Tensor | None,
-    frugal: bool = False,
-) -> list[Tensor]:
+def forward(chains: Chains, frugal: bool = False) -> list[Tensor]:
     """Return, for each time, the joint log-probability ``(batch, z)`` of the words so far and their last state.
 
     After the end of a sentence, its last values are repeated.
     """
-    emission, factors = emission.double(), log_factors(matrices, band)
+    words, lengths, initial, emission, _, band = chains
+    emission, factors = emission.double(), chains.log_factors()
     result: list[Tensor] = []
     for time in range(int(lengths.max()) if len(lengths) else 0):
         within = (time < lengths).unsqueeze(1)
@@ -61,7 +85,7 @@ def forward(
 
 
 def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:
-    """Return the log-weights of the states after a step, ``(b, z)``, from those before; see `log_factors`.
+    """Return the log-weights of the states after a step, ``(b, z)``, from those before; see `Chains.log_factors`.
 
     With ``frugal``, the backward pass recomputes the terms of the sums.
     """
@@ -87,11 +111,6 @@ def relative(logs: Tensor) -> Tensor:
     """Return log-weights ``(b, z)`` minus the log of their sum; a row of only -inf stays."""
     total = logsumexp(logs, 1).unsqueeze(1)
     return logs - torch.where(total == NEG_INF, torch.zeros_like(total), total)
-
-
-def log_factors(matrices: Tensors, band: Tensor | None) -> Tensors:
-    """Return the logs of the matrices, and of the band."""
-    return tuple(safe_log(factor.double()) for factor in (*matrices, *(() if band is None else (band,))))
 
 
 def safe_log(probabilities: Tensor) -> Tensor:

@@ -7,34 +7,28 @@ from torch import Tensor
 
 from strukt.errors import InfeasibleError
 from strukt.structures.hmm.filtering_smoothing import filtered
+from strukt.structures.hmm.reference import Chains
 from strukt.structures.hmm.steps import Steps, columns, steps
 
 Tensors = tuple[Tensor, ...]
 
 
-def sampled(
-    words: Tensor,
-    lengths: Tensor,
-    initial: Tensor,
-    emission: Tensor,
-    matrices: Tensors,
-    band: Tensor | None,
-    count: int,
-) -> Tensor:
+def sampled(chains: Chains, count: int) -> Tensor:
     """Draw state sequences ``(count, batch, n)`` given all words: forward filtering, backward sampling (FFBS).
 
     They are -1 in the padding and for impossible sentences. With two factors and no band, a backward step first
     draws the latent feature between the two states.
     """
-    states = filtered(words, lengths, initial, emission, matrices, band)[0]
+    lengths, band = chains.lengths, chains.band
+    states, _ = filtered(chains)
     batch, n, _ = states.shape
     drawn = lengths.new_full((count, batch, n), -1)
     possible = (lengths > 0) & (states[:, :1].sum(-1) > 0).all(1)
     ends = (
-        states[torch.arange(batch, device=words.device), (lengths - 1).clamp(min=0)] if n else states.sum(1)
+        states[torch.arange(batch, device=lengths.device), (lengths - 1).clamp(min=0)] if n else states.sum(1)
     )
     possible = possible & (ends.sum(-1) > 0)
-    moving = steps(matrices, band)
+    moving = steps(chains.matrices, band)
     following = drawn.new_zeros(count, batch)
     for time in reversed(range(n)):
         here = states[:, time].expand(count, -1, -1).flatten(0, 1)

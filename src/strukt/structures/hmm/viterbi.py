@@ -5,24 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.structures.hmm.reference import safe_log
+from strukt.structures.hmm.reference import Chains, safe_log
 from strukt.structures.hmm.steps import Steps, columns, steps
-
-Tensors = tuple[Tensor, ...]
 
 BLOCK = 1 << 22
 """The largest number of entries of a table in a step, unless one column of all sentences has more."""
 
 
-def best_path(
-    words: Tensor, lengths: Tensor, initial: Tensor, emission: Tensor, matrices: Tensors, band: Tensor | None
-) -> tuple[Tensor, Tensor]:
+def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
     """Return the most probable states ``(batch, n)`` (Viterbi) and their joint log-probability with the words.
 
     States are -1 in the padding. If the words are impossible, all states are -1 and the log-probability is -inf. A
     maximum cannot use low-rank factors: it takes O(n z^2) time, with the transition matrix computed in blocks of
     columns, and O(n z) memory for back-pointers.
     """
+    words, lengths, initial, emission, matrices, band = chains
     batch, n = words.shape
     z = initial.shape[1]
     moving = steps(matrices, band)

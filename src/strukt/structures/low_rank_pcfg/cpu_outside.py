@@ -76,7 +76,7 @@ def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weight
 
     The derivative of the joined matrix is one product for all spans; the sums are over whole sentences.
     """
-    weights, groups, kind = work.weights, len(work.weights.head), into.head.dtype
+    groups, kind = len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
     joined = torch.stack(
         [
@@ -84,13 +84,10 @@ def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weight
             for rows, slope in zip(sums.chunk(groups), slopes.chunk(groups), strict=True)
         ]
     )
-    into.head.add_(torch.bmm(weights.children, joined.mT))
-    into.children.add_(torch.bmm(weights.head, joined))
     items, rows = work.tops()
     tops = (shares.unsqueeze(1) * work.chart[items, rows, 2 * work.rank : 3 * work.rank]).to(kind)
-    whole = torch.zeros_like(weights.head[:, 0]).index_add_(0, work.group_of(items), tops)
-    into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))
-    into.root.add_(torch.bmm(weights.head, whole.unsqueeze(2)).squeeze(2))
+    whole = torch.zeros_like(into.head[:, 0]).index_add_(0, work.group_of(items), tops)
+    work.weights.add_gradients_of_ranks(into, joined, whole)
 
 
 def label_gradients(

@@ -77,11 +77,8 @@ class Sentences:
         rows = (width - 1) * (self.n + 1) - (width - 1) * width // 2
         return items, rows
 
-    def root_of(self, items: Tensor) -> Tensor:
-        """Return the weights of nonterminals as the root, for some items: ``(items, s)``."""
-        return self.weights.root[self.group_of(items)]
-
     def group_of(self, items: Tensor) -> Tensor:
+        """Return the indices of the grammars of items."""
         return items * len(self.weights.root) // max(len(self.chart), 1)
 
     def word_weights(self) -> tuple[Tensor, Tensor]:
@@ -92,7 +89,8 @@ class Sentences:
 
     def root_rank_weights(self, items: Tensor) -> Tensor:
         """Return the weight of each rank under the root, summed over the root's labels: ``(items, r)``."""
-        group, root = self.group_of(items), self.root_of(items).double()
+        group = self.group_of(items)
+        root = self.weights.root[group].double()
         if self.spans is not None:
             root = root * self.top_weights(items)
         if len(self.weights.head) == 1:

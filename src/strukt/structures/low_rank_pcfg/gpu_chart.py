@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.gradients import group_sums
-from strukt.structures.low_rank_pcfg.weights import Weights, saves_work
+from strukt.structures.low_rank_pcfg.weights import Weights, exponentials, saves_work
 
 
 class Splits(NamedTuple):
@@ -151,14 +151,14 @@ class Inputs:
         if self.spans is not None:
             of_spans = self.spans.diagonal(1, 1, 2)[:, self.weights.root.shape[1] :].mT
             words = words + of_spans.double()
-        return _exponentials(words, self._within(1))
+        return exponentials(self._inside(words, 1))
 
     def span_weights(self, width: int) -> tuple[Tensor, Tensor] | None:
         """Return the weights of labels of the m spans of a width, ``(batch, m, s)``, and their log-scales."""
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
-        return _exponentials(scores.double(), self._within(width))
+        return exponentials(self._inside(scores.double(), width))
 
     def top_weights(self) -> Tensor | None:
         """Return the weights of the labels of whole sentences, ``(batch, s)``, relative to the largest."""
@@ -166,7 +166,7 @@ class Inputs:
             return None
         items = torch.arange(len(self.lengths), device=self.lengths.device)
         scores = self.spans[items, 0, self.lengths, : self.weights.root.shape[1]]
-        return _exponentials(scores.double(), self.lengths > 1)[0]
+        return exponentials(scores.double().masked_fill(self.lengths.unsqueeze(1) < 2, -torch.inf))[0]
 
     def by_item(self, each: Tensor) -> Tensor:
         """Repeat a tensor ``(g, ...)`` of the grammars for each item: ``(batch, ...)``."""
@@ -192,15 +192,7 @@ class Inputs:
         """Return the sums of a tensor ``(batch, ...)`` over the items of each grammar: ``(g, ...)``."""
         return group_sums(each, self.groups)
 
-    def _within(self, width: int) -> Tensor:
-        """Return a mask ``(batch, m)`` of the spans of a width within the lengths."""
+    def _inside(self, scores: Tensor, width: int) -> Tensor:
+        """Return scores ``(batch, m, ...)`` of the spans of a width; -inf beyond the lengths."""
         ends = torch.arange(width, self.n + 1, device=self.lengths.device)
-        return ends <= self.lengths.unsqueeze(1)
-
-
-def _exponentials(scores: Tensor, within: Tensor) -> tuple[Tensor, Tensor]:
-    """Return exponentials of rows minus their maximum, 0 outside, and the maximum; 0 for rows of only -inf."""
-    scores = torch.where(within.unsqueeze(-1), scores, -torch.inf)
-    top = scores.amax(-1)
-    top = torch.where(top == -torch.inf, 0.0, top)
-    return (scores - top.unsqueeze(-1)).exp(), top
+        return scores.masked_fill((ends > self.lengths.unsqueeze(1)).unsqueeze(-1), -torch.inf)

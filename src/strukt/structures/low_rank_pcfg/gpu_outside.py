@@ -75,12 +75,8 @@ class Outside:
         """
         if self._joined is None:
             return
-        into, weights = self.into, self._work.weights
-        into.head.add_(weights.children @ self._joined.mT)
-        into.children.add_(weights.head @ self._joined)
         whole = self._work.by_grammar(self._shares.unsqueeze(1) * self._sums_of_tops)
-        into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))
-        into.root.add_((weights.head @ whole.unsqueeze(2)).squeeze(2))
+        self._work.weights.add_gradients_of_ranks(self.into, self._joined, whole)
 
     def _through_labels(self, width: int, opened: Tensor, sums: Tensor) -> Tensor:
         """Return the derivatives of sums through labels; write marginals, add to head, children and root."""

@@ -87,6 +87,19 @@ class Weights(NamedTuple):
     def no_gradients(self) -> Weights:
         return Weights(*map(torch.zeros_like, self))
 
+    def add_gradients_of_ranks(self, into: Weights, joined: Tensor, tops: Tensor) -> None:
+        """Add the derivatives of head, children and root to ``into``.
+
+        Args:
+            into: The derivatives with respect to these weights.
+            joined: ``(g, r, 2 r)``, those with respect to `joined`.
+            tops: ``(g, r)``, those with respect to the weights of ranks under the root.
+        """
+        into.head.add_(self.children @ joined.mT)
+        into.children.add_(self.head @ joined)
+        into.head.add_(self.root.unsqueeze(2) * tops.unsqueeze(1))
+        into.root.add_((self.head @ tops.unsqueeze(2)).squeeze(2))
+
 
 def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
     """Return the weights of scores ``(g, ...)``; scores with fewer groups than others are repeated."""
@@ -134,10 +147,10 @@ def saves_work(rows: int, weights: Weights) -> bool:
 
 
 def exponentials(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """Return exponentials of rows minus their maxima, and the maxima; 0 for rows of only -inf."""
-    top = scores.amax(1)
+    """Return exponentials of rows ``(..., k)`` minus their maxima, and the maxima; 0 for rows of only -inf."""
+    top = scores.amax(-1)
     top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
-    return (scores - top.unsqueeze(1)).exp_(), top
+    return (scores - top.unsqueeze(-1)).exp_(), top
 
 
 def times(rows: Tensor, matrix: Tensor) -> Tensor:

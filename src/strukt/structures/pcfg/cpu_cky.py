@@ -8,8 +8,8 @@ import numpy as np
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_products import max_outer, max_pull
+from strukt.structures.pcfg.cpu_weights import laid_out
 
 
 class Scores(NamedTuple):
@@ -65,21 +65,14 @@ class Workspace(NamedTuple):
 def arranged(root: Array, rules: Array) -> Scores:
     """Return scores of roots and rules in the layout of `Scores`."""
     s, p = rules.shape[1], rules.shape[2] - rules.shape[1]
-    blocks = (
-        root,
-        rules,
-        rules[:, :, :s, :s].transpose(0, 2, 3, 1),
-        rules[:, :, s:, s:].transpose(0, 2, 3, 1),
-        rules[:, :, :s, s:].transpose(0, 3, 2, 1),
-        rules[:, :, s:, :s].transpose(0, 2, 3, 1),
+    return Scores(
+        laid_out(root, s),
+        laid_out(rules, *rules.shape[1:]),
+        laid_out(rules[:, :, :s, :s].transpose(0, 2, 3, 1), s * s, s),
+        laid_out(rules[:, :, s:, s:].transpose(0, 2, 3, 1), p * p, s),
+        laid_out(rules[:, :, :s, s:].transpose(0, 3, 2, 1), p, s * s),
+        laid_out(rules[:, :, s:, :s].transpose(0, 2, 3, 1), p, s * s),
     )
-    shapes = ((s,), rules.shape[1:], (s * s, s), (p * p, s), (p, s * s), (p, s * s))
-    result = []
-    for block, shape in zip(blocks, shapes, strict=True):
-        copy = empty(block.shape)
-        copy[:] = block
-        result.append(copy.reshape(len(block), *shape))
-    return Scores(*result)
 
 
 @inner

@@ -57,7 +57,7 @@ class Direction(NamedTuple):
 
 def entropy(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
     """Return the entropy ``(batch,)`` in nats, in the time of four calls of `cpu.inside`."""
-    return _expected_surprise((spans, root, rules, emission), None, lengths)
+    return _expected_surprise((spans, root, rules, emission), lengths)
 
 
 def surprise(*arguments: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ def surprise(*arguments: Tensor) -> Tensor:
 
     The arguments are scores, the other scores, and lengths.
     """
-    return _expected_surprise(arguments[:4], arguments[4:8], arguments[8])
+    return _expected_surprise(arguments[:8], *arguments[8:])
 
 
 def entropy_gradient(
@@ -75,7 +75,7 @@ def entropy_gradient(
 
     It takes the time of three calls of `cpu.outside`.
     """
-    return _surprise_gradient((spans, root, rules, emission), None, lengths, factors)
+    return _surprise_gradient((spans, root, rules, emission), lengths, factors)
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
@@ -83,7 +83,7 @@ def surprise_gradient(*arguments: Tensor) -> Scores:
 
     The arguments are scores, the other scores, lengths and factors.
     """
-    return _surprise_gradient(arguments[:4], arguments[4:8], arguments[8], arguments[9])
+    return _surprise_gradient(arguments[:8], *arguments[8:])
 
 
 def derivative(*arguments: Tensor) -> Scores:
@@ -117,54 +117,54 @@ def derivative(*arguments: Tensor) -> Scores:
     return (*grads, growth)
 
 
-def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
-    """Return the cross-entropies to others, or the entropies if there are none."""
+def _expected_surprise(scores: Scores, lengths: Tensor) -> Tensor:
+    """Return the cross-entropies to the other scores, those from the fifth on, or the entropies without these."""
     if scores[0].shape[1] < 2 or not len(lengths):
         return zeros(lengths, scores[0].dtype)
-    direction, ends = _surprise_direction(scores, other, lengths)
+    direction, ends = _surprise_direction(scores, lengths)
     growth = np.empty(len(lengths))
-    inputs = (direction.grammar, direction.moves, *arrays_of(*scores[::3], direction.lengths), direction.chart)
+    arrays = arrays_of(scores[0], scores[3], direction.lengths)
+    inputs = (direction.grammar, direction.moves, *arrays, direction.chart)
     over_batch(cpu_inside_derivative.grow, threads_for(scores), *inputs, growth)
     result = torch.from_numpy(growth + ends)
     items = torch.from_numpy((~(growth >= direction.least)).nonzero()[0])
     if len(items):
-        others = None if other is None else of_items(items, other)
         with torch.no_grad():
-            exact = _through_reference(of_items(items, scores), others, lengths[items])
-        result[items] = exact.double()
+            result[items] = _through_reference(of_items(items, scores), lengths[items]).double()
     return result.to(scores[0].dtype)
 
 
-def _surprise_gradient(scores: Scores, other: Scores | None, lengths: Tensor, factors: Tensor) -> Scores:
+def _surprise_gradient(scores: Scores, lengths: Tensor, factors: Tensor) -> Scores:
     if scores[0].shape[1] < 2 or not len(lengths):
-        return tuple(zeros(score) for score in scores)
-    direction, _ = _surprise_direction(scores, other, lengths)
+        return tuple(zeros(score) for score in scores[:4])
+    direction, _ = _surprise_direction(scores, lengths)
     grads, _, items = _changes(direction, factors)
     if len(items):
-        others = None if other is None else of_items(items, other)
+        chosen = of_items(items, scores)
 
         def number(*inputs: Tensor) -> Tensor:
-            return _through_reference(inputs[:4], others, inputs[4])
+            return _through_reference((*inputs[:4], *chosen[4:]), inputs[4])
 
-        (parts,) = pull_backs(number, of_items(items, scores), [lengths[items]], [factors[items]])
+        (parts,) = pull_backs(number, chosen[:4], [lengths[items]], [factors[items]])
         add_items(grads, parts, items)
     return grads
 
 
-def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
-    if other is None:
+def _through_reference(scores: Scores, lengths: Tensor) -> Tensor:
+    if len(scores) == 4:
         return REFERENCE.entropy(*scores, lengths)
-    return REFERENCE.cross_entropy(scores, other, lengths)
+    return REFERENCE.cross_entropy(scores[:4], scores[4:], lengths)
 
 
-def _surprise_direction(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Direction, Array]:
+def _surprise_direction(scores: Scores, lengths: Tensor) -> tuple[Direction, Array]:
     """Return a direction of the scores, and the other log-partition (of scaled weights).
 
     Along the direction, the derivative of the log-partition is the cross-entropy minus the other log-partition;
     both are 0 for items without trees.
     """
-    charts = fill(scores, lengths)
-    theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
+    mine, theirs = scores[:4], scores[-4:]
+    charts = fill(mine, lengths)
+    others = fill(theirs, lengths) if len(scores) > 4 else charts
     underflowed = charts.underflowed | others.underflowed
     safe = lengths.masked_fill(torch.from_numpy(underflowed), 0)
     spans, root, rules, emission, numbers = arrays_of(*theirs, safe)
@@ -172,12 +172,12 @@ def _surprise_direction(scores: Scores, other: Scores | None, lengths: Tensor) -
     moves = _moves(charts.grammar, root, rules, charts.chart.shape, emission.shape[2])
     largest = np.zeros(len(lengths))
     inputs = (spans, emission, numbers, others.chart, moves, largest)
-    over_batch(cpu_inside_derivative.surprises, threads_for(scores), *inputs)
+    over_batch(cpu_inside_derivative.surprises, threads_for(mine), *inputs)
     ends = np.where(charts.log_partition > -np.inf, _logs_of_totals(others, numbers), 0.0)
     least = DIGITS * (LOGS + largest) - ends
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
     least[underflowed] = np.inf
-    return Direction(scores, safe, charts.grammar, charts.chart, moves, least), ends
+    return Direction(mine, safe, charts.grammar, charts.chart, moves, least), ends
 
 
 def _below(scores: Array, tops: Array) -> Array:

@@ -11,9 +11,9 @@ import numpy as np
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_cky import Scores, Workspace, fill, make_workspace
 from strukt.structures.pcfg.cpu_products import max_pull
+from strukt.structures.pcfg.cpu_weights import laid_out
 
 
 class Downwards(NamedTuple):
@@ -58,20 +58,13 @@ class Around(NamedTuple):
 
 def downwards(rules: Array) -> Downwards:
     """Return rules ``(groups, s, s + p, s + p)`` in the layout of `Downwards`."""
-    groups, s, labels, _ = rules.shape
-    p = labels - s
-    blocks = (
-        (rules[:, :, :s, :s], (s, s * s)),
-        (rules[:, :, s:, s:], (s, p * p)),
-        (rules[:, :, :s, s:].swapaxes(1, 2), (s * s, p)),
-        (rules[:, :, s:, :s].transpose(0, 3, 1, 2), (s * s, p)),
+    s, p = rules.shape[1], rules.shape[2] - rules.shape[1]
+    return Downwards(
+        laid_out(rules[:, :, :s, :s], s, s * s),
+        laid_out(rules[:, :, s:, s:], s, p * p),
+        laid_out(rules[:, :, :s, s:].swapaxes(1, 2), s * s, p),
+        laid_out(rules[:, :, s:, :s].transpose(0, 3, 1, 2), s * s, p),
     )
-    arranged = []
-    for block, shape in blocks:
-        copy = empty(block.shape)
-        copy[:] = block
-        arranged.append(copy.reshape(groups, *shape))
-    return Downwards(*arranged)
 
 
 @inner

@@ -54,16 +54,16 @@ def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
 
 def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> Grammar:
     """Return a `Grammar` with its rules also arranged as matrices."""
-    s = root.shape[1]
+    s, p = rules.shape[1], rules.shape[2] - rules.shape[1]
     return Grammar(
         root,
         root_tops,
         rules,
         rule_tops,
-        _matrices(rules[:, :, :s, :s], s),
-        _matrices(rules[:, :, s:, s:], s),
-        _matrices(rules[:, :, :s, s:], s * s),
-        _matrices(rules[:, :, s:, :s].swapaxes(2, 3), s * s),
+        laid_out(rules[:, :, :s, :s], s, s * s),
+        laid_out(rules[:, :, s:, s:], s, p * p),
+        laid_out(rules[:, :, :s, s:], s * s, p),
+        laid_out(rules[:, :, s:, :s].swapaxes(2, 3), s * s, p),
     )
 
 
@@ -75,11 +75,11 @@ def _weighed(scores: Array) -> tuple[Array, Array, Array]:
     return weights, tops, underflowed
 
 
-def _matrices(block: Array, height: int) -> Array:
-    """Return a block of rules as one matrix of ``height`` rows for each group."""
+def laid_out(block: Array, *shape: int) -> Array:
+    """Return a contiguous copy of a block of scores, with this shape in each group."""
     result = empty(block.shape)
     result[:] = block
-    return result.reshape(len(block), height, -1)
+    return result.reshape(len(block), *shape)
 
 
 @kernel

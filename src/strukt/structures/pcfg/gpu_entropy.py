@@ -52,9 +52,7 @@ def entropy(*arguments: Tensor) -> Tensor:
 
     The arguments are scores and lengths.
     """
-    if not fits_in_memory(arguments[:4], arguments[4]):
-        return _on_cpu("entropy", *arguments)  # type: ignore[no-any-return]
-    return _surprises("entropy", arguments[:4], None, arguments[4])
+    return _surprises("entropy", arguments[:4], *arguments[4:])
 
 
 def surprise(*arguments: Tensor) -> Tensor:
@@ -62,9 +60,7 @@ def surprise(*arguments: Tensor) -> Tensor:
 
     The arguments are scores, the other scores, and lengths.
     """
-    if not fits_in_memory(arguments[:4], arguments[8]):
-        return _on_cpu("surprise", *arguments)  # type: ignore[no-any-return]
-    return _surprises("surprise", arguments[:4], arguments[4:8], arguments[8])
+    return _surprises("surprise", arguments[:8], *arguments[8:])
 
 
 def entropy_gradient(*arguments: Tensor) -> Scores:
@@ -72,9 +68,7 @@ def entropy_gradient(*arguments: Tensor) -> Scores:
 
     The arguments are scores, lengths and factors.
     """
-    if not fits_in_memory(arguments[:4], arguments[4]):
-        return _on_cpu("entropy_gradient", *arguments)  # type: ignore[no-any-return]
-    return _gradient("entropy_gradient", arguments[:4], None, *arguments[4:])
+    return _gradient("entropy_gradient", arguments[:4], *arguments[4:])
 
 
 def surprise_gradient(*arguments: Tensor) -> Scores:
@@ -82,42 +76,43 @@ def surprise_gradient(*arguments: Tensor) -> Scores:
 
     The arguments are scores, the other scores, lengths and factors.
     """
-    if not fits_in_memory(arguments[:4], arguments[8]):
-        return _on_cpu("surprise_gradient", *arguments)  # type: ignore[no-any-return]
-    return _gradient("surprise_gradient", arguments[:4], arguments[4:8], *arguments[8:])
+    return _gradient("surprise_gradient", arguments[:8], *arguments[8:])
 
 
-def _surprises(name: str, scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
-    _, result, items = _cross_entropies(scores, other, lengths)
+def _surprises(name: str, scores: Scores, lengths: Tensor) -> Tensor:
+    """Return the cross-entropies to the other scores, those from the fifth on, or the entropies without these."""
+    if not fits_in_memory(scores[:4], lengths):
+        return _on_cpu(name, *scores, lengths)  # type: ignore[no-any-return]
+    _, result, items = _cross_entropies(scores, lengths)
     if len(items):
-        both = of_items(items, scores + (other or ()))
-        result[items] = _on_cpu(name, *both, lengths[items]).double()
+        result[items] = _on_cpu(name, *of_items(items, scores), lengths[items]).double()
     return result.to(scores[0].dtype)
 
 
-def _gradient(name: str, scores: Scores, other: Scores | None, lengths: Tensor, factors: Tensor) -> Scores:
-    moving, _, items = _cross_entropies(scores, other, lengths)
+def _gradient(name: str, scores: Scores, lengths: Tensor, factors: Tensor) -> Scores:
+    if not fits_in_memory(scores[:4], lengths):
+        return _on_cpu(name, *scores, lengths, factors)  # type: ignore[no-any-return]
+    moving, _, items = _cross_entropies(scores, lengths)
     *grads, words = changes(moving, factors.double().index_fill(0, items, 0.0))
     grads.append(group_sums(words, len(scores[3])))
     if len(items):
-        both = of_items(items, scores + (other or ()))
-        parts = _on_cpu(name, *both, lengths[items], factors[items])
+        parts = _on_cpu(name, *of_items(items, scores), lengths[items], factors[items])
         for grad, part in zip(grads, parts, strict=True):
             groups = items * len(grad) // len(lengths)
             grad.index_put_((groups[: len(part)],), part.double(), accumulate=True)
-    return tuple(grad.to(score.dtype) for grad, score in zip(grads, scores, strict=True))
+    return tuple(grad.to(scores[0].dtype) for grad in grads)
 
 
 def _on_cpu(name: str, *arguments: Tensor) -> Any:
     return detour.on_cpu(getattr(dispatch.kernels(__package__ or "", "cpu"), name), *arguments)
 
 
-def _cross_entropies(scores: Scores, other: Scores | None, lengths: Tensor) -> CrossEntropies:
-    mine = relative(scores, lengths)
-    theirs = mine if other is None else relative(other, lengths)
+def _cross_entropies(scores: Scores, lengths: Tensor) -> CrossEntropies:
+    mine = relative(scores[:4], lengths)
+    theirs = relative(scores[4:], lengths) if scores[4:] else mine
     directions = tuple(torch.where(score > NEG_INF, -score, 0.0) for score in theirs)
     moving = move(Duals(mine[3]), mine, directions, lengths)
-    total = moving.total if other is None else _totals(theirs, lengths)
+    total = _totals(theirs, lengths) if scores[4:] else moving.total
     trees, growth = moving.total[0] != 0.0, moving.growth
     numbers = torch.where(trees, growth + log_partitions(total, lengths), 0.0)
     exact = (numbers >= DIGITS * (LOGS + growth)) & ~_forbidding(mine, theirs)
