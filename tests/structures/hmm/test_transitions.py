@@ -11,8 +11,9 @@ from tests.structures.hmm.enumerated_hmm import KINDS, normal, transition_of, tr
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import HMM, Banded, Dense, LowRank
+from strukt.kernels.semiring import logsumexp
 from strukt.structures.hmm import band as bands
-from strukt.structures.hmm.logits import log_total, softmax, updated
+from strukt.structures.hmm.logits import softmax, updated
 from strukt.structures.hmm.steps import steps
 
 
@@ -135,7 +136,7 @@ def test_states_and_features_that_are_forbidden():
 def test_softmax_and_total_where_all_is_forbidden():
     logits = torch.tensor([[0.0, -math.inf], [-math.inf, -math.inf]], requires_grad=True)
     assert softmax(logits, 1).tolist() == [[1, 0], [0, 0]]
-    total = log_total(logits, 1)
+    total = logsumexp(logits, 1)
     assert total.tolist() == [0, -math.inf]
     assert torch.autograd.grad(total[0] + softmax(logits, 1).sum(), logits)[0].tolist() == [[1, 0], [0, 0]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.kernels.semiring import log_softmax
 from strukt.structures.hmm import reference
 from strukt.structures.hmm.reference import Chains
 from strukt.structures.hmm.scaled_forward import floor, smallest
@@ -75,8 +76,9 @@ def _filtered(chains: Chains) -> tuple[Tensor, Tensor, Tensor]:
 
 def _filtered_in_logs(chains: Chains) -> tuple[Tensor, Tensor]:
     logs, factors, banded = reference.forward(chains), chains.log_factors(), chains.band is not None
-    states = torch.stack([reference.relative(log).exp() for log in logs], 1)
-    later = [reference.advance(reference.relative(log), factors, banded).exp() for log in logs[:-1]]
+    relative = [log_softmax(log, 1) for log in logs]
+    states = torch.stack(relative, 1).exp()
+    later = [reference.advance(log, factors, banded).exp() for log in relative[:-1]]
     return _padded(states, chains), _padded(torch.stack([chains.initial.double(), *later], 1), chains)
 
 
@@ -85,7 +87,7 @@ def _smoothed_in_logs(chains: Chains) -> Tensor:
     emission = chains.emission.double()
     following, result = torch.zeros_like(logs[-1]), []
     for time in reversed(range(len(logs))):
-        result.append(reference.relative(logs[time] + following).exp())
+        result.append(log_softmax(logs[time] + following, 1).exp())
         word = emission[torch.where(time < lengths, words[:, time], 0)]
         before = reference.retreat(following + word, factors, chains.band is not None)
         following = torch.where((time < lengths).unsqueeze(1), before, following)

@@ -21,13 +21,6 @@ def reaches(logits: Tensor, dim: int) -> bool:
     return bool((logits.detach().amax(dim) > NEG_INF).all())
 
 
-def log_total(logits: Tensor, dim: int) -> Tensor:
-    """Return the log of the summed exponentials over ``dim``; -inf, with gradient 0, if all logits are -inf."""
-    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
-    total = torch.logsumexp(torch.where(some, logits, 0.0), dim, keepdim=True)
-    return torch.where(some, total, NEG_INF).squeeze(dim)
-
-
 def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
     """Return log-probabilities proportional to counts over ``dim``; the old logits where all counts are 0."""
     total = counts.sum(dim, keepdim=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torch.utils.checkpoint import checkpoint
 
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 Tensors = tuple[Tensor, ...]
 
@@ -63,7 +63,7 @@ def log_evidence(
         return lengths.new_zeros(len(lengths), dtype=torch.float64), torch.zeros_like(initial).double()
     total = logsumexp(logs[-1], 1)
     evidence = torch.where(lengths > 0, total, torch.zeros_like(total))
-    last = torch.where((lengths > 0).unsqueeze(1), relative(logs[-1]).exp(), 0.0)
+    last = torch.where((lengths > 0).unsqueeze(1), log_softmax(logs[-1], 1).exp(), 0.0)
     return evidence, last
 
 
@@ -105,12 +105,6 @@ def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
     w = factors[-1].shape[1] // 2
     nearby = logsumexp(pad(following, (w, w), value=NEG_INF).unfold(1, 2 * w + 1, 1) + factors[-1], -1)
     return nearby if not matrices else logsumexp(torch.stack([ahead, nearby]), 0)
-
-
-def relative(logs: Tensor) -> Tensor:
-    """Return log-weights ``(b, z)`` minus the log of their sum; a row of only -inf stays."""
-    total = logsumexp(logs, 1).unsqueeze(1)
-    return logs - torch.where(total == NEG_INF, torch.zeros_like(total), total)
 
 
 def safe_log(probabilities: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm import band as bands
 from strukt.structures.hmm import low_rank
-from strukt.structures.hmm.logits import free_numbers, log_total, reaches, redrawn, softmax, updated
+from strukt.structures.hmm.logits import free_numbers, reaches, redrawn, softmax, updated
 
 
 class Transition(abc.ABC):
@@ -183,7 +183,7 @@ class LowRank(Transition):
         if self.band is None and reaches(self.source, 1) and reaches(self.target, 0):
             leaving, landing = low_rank.factors(self.source, self.target)
             return (leaving, landing.mT), None
-        weights, landing = self.source + log_total(self.target, 0), softmax(self.target, 0).mT
+        weights, landing = self.source + logsumexp(self.target, 0), softmax(self.target, 0).mT
         if self.band is None:
             return (softmax(weights, 1), landing), None
         both = softmax(torch.cat([weights, _inside(self.band)], 1), 1)

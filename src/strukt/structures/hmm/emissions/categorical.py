@@ -7,9 +7,9 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm.emissions.symbols import Symbols
-from strukt.structures.hmm.logits import free_numbers, log_total, updated
+from strukt.structures.hmm.logits import free_numbers, updated
 from strukt.structures.hmm.normaliser import log_softmax_columns
 from strukt.structures.hmm.priors import EmissionPrior, concentration_of, with_dirichlet
 
@@ -48,7 +48,9 @@ class Categorical(Symbols):
         return log_softmax_columns(self.logits, words)
 
     def of_states(self, states: Tensor) -> Tensor:
-        return self.logits[states] - self._normaliser()[states].unsqueeze(1)
+        total = logsumexp(self.logits, 1)
+        total = torch.where(total == NEG_INF, 0.0, total)
+        return self.logits[states] - total[states].unsqueeze(1)
 
     def emits(self) -> Tensor:
         return (self.logits.detach() > NEG_INF).any(1)
@@ -64,7 +66,3 @@ class Categorical(Symbols):
     @property
     def free_parameters(self) -> int:
         return free_numbers(self.logits, 1)
-
-    def _normaliser(self) -> Tensor:
-        total = log_total(self.logits, 1)
-        return torch.where(total == NEG_INF, 0.0, total)

@@ -83,15 +83,14 @@ class Gaussian(Vectors):
         return type(self)(centres, normals.overall(values, self.means, self.covariances))
 
     def drawn(self, states: Tensor) -> Tensor:
-        covariances = self.covariances if len(self.covariances) == 1 else self.covariances[states]
-        return normals.drawn(self.means[states], covariances)
+        covariances = normals.of_states(self.covariances, states)
+        return normals.as_distributions(self.means[states], covariances).sample()
 
     def mixture(self, probs: Tensor) -> distributions.Distribution:
         return mixture(probs, normals.as_distributions(self.means, self.covariances))
 
     def select(self, states: Tensor) -> Self:
-        shared = len(self.covariances) == 1
-        return type(self)(self.means[states], self.covariances if shared else self.covariances[states])
+        return type(self)(self.means[states], normals.of_states(self.covariances, states))
 
     def unconstrained(self) -> Parameters:
         return self.means, normals.unconstrained(self.means, self.covariances)

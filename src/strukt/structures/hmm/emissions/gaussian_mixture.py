@@ -114,16 +114,15 @@ class GaussianMixture(Vectors):
         if not len(states):
             return self.means.new_empty(0, *self.event_shape)
         component = torch.multinomial(self.logits.softmax(1)[states], 1).squeeze(1)
-        whole = self.covariances.expand(*self.means.shape[:2], *self.covariances.shape[2:])
-        return normals.drawn(self.means[states, component], whole[states, component])
+        covariances = self._expanded()[states, component]
+        return normals.as_distributions(self.means[states, component], covariances).sample()
 
     def mixture(self, probs: Tensor) -> distributions.Distribution:
-        every = normals.as_distributions(self.means.flatten(0, 1), self._of_components())
+        every = normals.as_distributions(self.means.flatten(0, 1), self._expanded().flatten(0, 1))
         return mixture((probs.unsqueeze(-1) * self.logits.softmax(1)).flatten(-2), every)
 
     def select(self, states: Tensor) -> Self:
-        shared = len(self.covariances) == 1
-        covariances = self.covariances if shared else self.covariances[states]
+        covariances = normals.of_states(self.covariances, states)
         return type(self)(self.logits[states], self.means[states], covariances)
 
     def unconstrained(self) -> Parameters:
@@ -137,9 +136,9 @@ class GaussianMixture(Vectors):
         """Return the joint log-densities of vectors and components, ``(t, z, m)``."""
         return normals.log_densities(values, self.means, self.covariances) + self.logits.log_softmax(1)
 
-    def _of_components(self) -> Tensor:
-        """Return the covariances of all components, ``(z m, d)`` or ``(z m, d, d)``."""
-        return self.covariances.expand(*self.means.shape[:2], *self.covariances.shape[2:]).flatten(0, 1)
+    def _expanded(self) -> Tensor:
+        """Return a covariance for each component of each state, ``(z, m, d)`` or ``(z, m, d, d)``."""
+        return self.covariances.expand(*self.means.shape[:2], *self.covariances.shape[2:])
 
     def _centre(self) -> Tensor:
         return self.means.detach().mean((0, 1))

@@ -186,24 +186,18 @@ def log_prior(means: Tensor, covariances: Tensor, prior: GaussianPrior) -> Tenso
     return density
 
 
-def drawn(means: Tensor, covariances: Tensor) -> Tensor:
-    """Draw one vector from each distribution, ``(*k, d)``."""
-    noise = torch.randn_like(means)
-    if are_full(means, covariances):
-        noise = (torch.linalg.cholesky(covariances) @ noise.unsqueeze(-1)).squeeze(-1)
-    else:
-        noise = covariances.sqrt() * noise
-    return means + noise
-
-
 def as_distributions(means: Tensor, covariances: Tensor) -> distributions.Distribution:
     """Return the distributions as one of `torch.distributions`, with batch shape ``(*k,)``."""
     if are_full(means, covariances):
-        return distributions.MultivariateNormal(
-            means, covariances.expand(*means.shape, -1), validate_args=False
-        )
+        factors = torch.linalg.cholesky(covariances).expand(*means.shape, -1)
+        return distributions.MultivariateNormal(means, scale_tril=factors, validate_args=False)
     normal = distributions.Normal(means, covariances.sqrt().expand(means.shape), validate_args=False)
     return distributions.Independent(normal, 1, validate_args=False)
+
+
+def of_states(covariances: Tensor, states: Tensor) -> Tensor:
+    """Return the covariances of states ``(m,)``; those that all states share are unchanged."""
+    return covariances if len(covariances) == 1 else covariances[states]
 
 
 def overall(x: Tensor, means: Tensor, covariances: Tensor) -> Tensor:
