@@ -150,12 +150,13 @@ TREES = [
                     ("weights[m, likeliest + 1], weights[m, 1]", "weights[m, 1], weights[m, likeliest + 1]"),
                     ("return shift + root_top", "return shift"),
                 ],
-                "structures/non_projective_tree/cpu_matrix_tree_log": [
-                    ("orders[m, h] = 1 if h == 0", "orders[m, h] = 0 if h == 0"),
-                    ("path = into + weights[k, j]", "path = weights[k, j]"),
-                    ("rest = 1.0 - through.sum()", "rest = 1.0"),
+                "structures/non_projective_tree/cpu_matrix_tree_extended": [
+                    ("ranks[:, 0] -= ORDER", "pass"),
+                    ("settled(total * pivot, top + rank)", "settled(total, top + rank)"),
+                    ("_load(arcs[b, :n, : n + 1], values, ranks)", "_load(arcs[0, :n, : n + 1], values, ranks)"),
                 ],
                 "structures/non_projective_tree/cpu_wilson": [
+                    ("path = into + weights[k, j]", "path = weights[k, j]"),
                     ("out[h] = exp(scores[h] - top)", "out[h] = 1.0"),
                     ("in_tree[first + 1] = True", "in_tree[first] = True"),
                     ("weights[1, i, k + 1] + weights[1, k, j]", "weights[1, i, k + 1]"),

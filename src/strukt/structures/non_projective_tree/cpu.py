@@ -5,17 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arrays import Array
+from strukt.kernels.engine.flat import indices_of_mark
 from strukt.kernels.gradients import differentiated, outside_derivative, owned
-from strukt.kernels.memory import filled, zeros
-from strukt.kernels.sparsemap.result import Result, Settings, Start
+from strukt.kernels.jit import over_batch, sample_threads, thread_count
+from strukt.kernels.memory import empty, filled, no_events, zeros
+from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
 from strukt.structures.non_projective_tree import (
-    cpu_calls,
     cpu_entropy,
     cpu_matrix_tree,
+    cpu_matrix_tree_extended,
     cpu_max_marginals,
     cpu_sparsemap,
     cpu_wilson,
@@ -31,13 +37,22 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item, items in parallel."""
-    shape = chart_shape(arcs, lengths, single_root)
-    return cpu_calls.inside(cpu_matrix_tree.inside, shape, arcs, lengths, single_root)
+    chart, log_partition = empty(chart_shape(arcs, lengths, single_root)), zeros(lengths, torch.float64)
+    arrays = (chart, log_partition.numpy())
+    _run(cpu_matrix_tree.inside, arcs, lengths, single_root, *arrays)
+    if _underflowed(chart) is not None:
+        _run(cpu_matrix_tree_extended.inside, arcs, lengths, single_root, *arrays)
+    return log_partition.to(arcs.dtype), torch.from_numpy(chart)
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """Return the probability of each arc, times the weight of its item, in the shape of ``arcs``; time O(n^3)."""
-    return cpu_calls.outside(cpu_matrix_tree.outside, arcs, lengths, single_root, weights, chart)
+    marginals = zeros(arcs)
+    arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
+    _run(cpu_matrix_tree.outside, arcs, lengths, single_root, *arrays)
+    if _underflowed(chart.numpy()) is not None:
+        _run(cpu_matrix_tree_extended.outside, arcs, lengths, single_root, *arrays)
+    return marginals
 
 
 def derivative(
@@ -45,14 +60,14 @@ def derivative(
 ) -> tuple[Tensor, Tensor]:
     """Return the gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item.
 
-    The reference computes the items that need log space.
+    The reference computes the items that may underflow.
     """
     grads, weights_grad = zeros(arcs), zeros(weights)
     arrays = (value.contiguous().numpy() for value in (weights, direction, chart))
     results = (grads.numpy(), weights_grad.numpy())
-    cpu_calls.run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *arrays, *results)
-    left = (lengths > 0) & (chart.flatten(1)[:, 1:2] == cpu_matrix_tree.DECLINED).any(1)
-    if left.any():
+    _run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *arrays, *results)
+    left = _underflowed(chart.numpy())
+    if left is not None:
         tensors = [value[left] for value in (arcs, lengths, weights, direction)]
         grads[left], weights_grad[left] = owned(
             differentiated(_reference_derivative, (single_root, *tensors))
@@ -69,44 +84,90 @@ def _reference_derivative(
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
     """Return heads ``(batch, count, n)`` and the log-partition; `cpu_wilson` describes the algorithm."""
+    batch, n, _ = arcs.shape
     log_partition, chart = inside(arcs, lengths, single_root)
-    ones = torch.ones_like(log_partition)
+    ones, heads = torch.ones_like(log_partition), no_events(batch, count, n)
     roots = outside(arcs, lengths, single_root, ones, chart)[..., 0] if single_root else zeros(arcs[..., 0])
-    feasible = (log_partition > -torch.inf).numpy()
-    arrays = (roots.double().contiguous().numpy(), feasible)
-    heads = cpu_calls.sample(cpu_wilson.draw, arcs, lengths, single_root, count, *arrays)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    if n:
+        threads, chunks = sample_threads(batch, count, batch * count * n * n)
+        inputs = (*_arrays(arcs, lengths), single_root, _doubles(roots), (log_partition > -torch.inf).numpy())
+        over_batch(cpu_wilson.draw, threads, *inputs, seeds.numpy(), chunks, heads.numpy())
     return heads, log_partition
 
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return the entropy ``(batch,)`` in nats; time O(n^3) per item; `cpu_entropy` has the formula."""
-    return cpu_calls.surprises(cpu_entropy.surprises, arcs, None, lengths, single_root)
+    return _surprise(arcs, None, lengths, single_root)
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return the cross-entropy -E[log q], where q has the other scores: ``(batch,)`` in nats."""
-    return cpu_calls.surprises(cpu_entropy.surprises, arcs, others, lengths, single_root)
+    return _surprise(arcs, others, lengths, single_root)
 
 
 def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor) -> Tensor:
     """Return the gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
-    return cpu_calls.surprise_gradients(cpu_entropy.gradients, arcs, None, lengths, single_root, factors)
+    return _surprise_gradient(arcs, None, lengths, single_root, factors)
 
 
 def surprise_gradient(
     arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
     """Return the gradient with respect to the first scores of the cross-entropies times factors ``(batch,)``."""
-    return cpu_calls.surprise_gradients(cpu_entropy.gradients, arcs, others, lengths, single_root, factors)
+    return _surprise_gradient(arcs, others, lengths, single_root, factors)
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return, for each arc, the best score of a tree with it, in the shape of ``arcs``; time O(n^3) per item."""
     best = filled(tuple(arcs.shape), -np.inf, torch.float64)
-    cpu_calls.run(cpu_max_marginals.fill, arcs.double(), lengths, single_root, best.numpy())
+    _run(cpu_max_marginals.fill, arcs.double(), lengths, single_root, best.numpy())
     return best.to(arcs.dtype)
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Result:
     """Return the trees in the SparseMAP solution; each call of the oracle takes O(n^2)."""
-    return cpu_calls.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
+    batch, n, heads = arcs.shape
+    threads = thread_count(batch, batch * n**4)
+    arguments = (*_arrays(arcs, lengths), single_root)
+    return solve(cpu_sparsemap.solve, threads, batch, n * heads, n, begin, settings, *arguments)
+
+
+def _run(kernel: Callable[..., None], arcs: Tensor, lengths: Tensor, single_root: bool, *more: Any) -> None:
+    """Call ``kernel(arcs, lengths, single_root, *more, start, step)`` on all threads."""
+    batch, n, _ = arcs.shape
+    if batch and n:
+        over_batch(kernel, thread_count(batch, batch * n**3), *_arrays(arcs, lengths), single_root, *more)
+
+
+def _arrays(*tensors: Tensor) -> tuple[Array, ...]:
+    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
+
+
+def _doubles(tensor: Tensor) -> Array:
+    """Return an array in double precision, so that kernels that take long to compile have one type only."""
+    return tensor.detach().double().contiguous().numpy()
+
+
+def _underflowed(chart: Array) -> Tensor | None:
+    """Return the indices of the items that may underflow; None if there are none."""
+    return indices_of_mark(chart[:, :1, 1:2].ravel(), cpu_matrix_tree.UNDERFLOWED)
+
+
+def _surprise(arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool) -> Tensor:
+    """Return entropies, or cross-entropies if other scores are given, ``(batch,)``."""
+    result = zeros(lengths, torch.float64)
+    arrays = (_doubles(arcs if others is None else others), others is None, result.numpy())
+    _run(cpu_entropy.surprises, arcs.double(), lengths, single_root, *arrays)
+    return result.to(arcs.dtype)
+
+
+def _surprise_gradient(
+    arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool, factors: Tensor
+) -> Tensor:
+    """Return the gradients of `_surprise` times ``factors``, in the shape of ``arcs``."""
+    grads = zeros(arcs, torch.float64)
+    other = _doubles(arcs if others is None else others)
+    arrays = (other, others is None, _doubles(factors), grads.numpy())
+    _run(cpu_entropy.gradients, arcs.double(), lengths, single_root, *arrays)
+    return grads.to(arcs.dtype)

@@ -30,7 +30,7 @@ from strukt.structures.non_projective_tree.halves import (
     word_at,
 )
 
-ORDER = float(1 << 44)
+ORDER = float(1 << 50)
 """The rank subtracted for an epsilon: scores up to 1e15 have ranks below 3e12."""
 
 LEAST_TOTAL, MOST_TOTAL = 1e-150, 1e150

@@ -2,8 +2,8 @@
 
 The elimination is that of `matrix_tree`, with weights normalised over the heads of each word. A number that
 underflows is below 1e-308, while the pivots have a product, the total, that must exceed `SMALLEST`. An item with a
-smaller total, or with a word that reaches no other remaining word, is recomputed in log space. The single root
-needs no orders here: to first order in the root's arcs, every pivot but the last excludes them.
+smaller total, or with a word that reaches no other remaining word, is left to `cpu_matrix_tree_extended`. The single
+root needs no orders here: to first order in the root's arcs, every pivot but the last excludes them.
 
 The first n (n + 1) entries of the chart of an item of length n hold the factors of the elimination. Row k holds
 the shares of word k's heads among the words before it and the root. Column k + 1 holds the weights of k as head of
@@ -18,19 +18,18 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, leading, scratch
-from strukt.structures.non_projective_tree import cpu_matrix_tree_log
 from strukt.structures.non_projective_tree.cpu_derivative import eliminate_change, gradient_change
 
 SMALLEST = 1e-100
-"""The total below which an item is recomputed in log space."""
+"""The total below which an item is left to `cpu_matrix_tree_extended`."""
 
-DECLINED = -1.0
-"""The mark of the chart of an item that is computed in log space, in place of the pivot of word 0."""
+UNDERFLOWED, IMPOSSIBLE = -1.0, -2.0
+"""The marks of the charts of items that may underflow, and of items without trees, in place of a pivot."""
 
 
 @inner
 def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
-    """Write the normalised weights of item b, words permuted; return the sum of the shifts, NaN for log space.
+    """Write the normalised weights of item b, words permuted; return the sum of the shifts, NaN for underflow.
 
     The position of each word is written to ``place``. With a single root, each row is normalised over the words
     only, and the root's column is divided by its largest entry.
@@ -80,7 +79,7 @@ def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) 
 
 @inner
 def _eliminate(weights: Array, single_root: bool) -> float:
-    """Eliminate all words in place; return the log of the total, NaN for log space."""
+    """Eliminate all words in place; return the log of the total, NaN for underflow."""
     n = weights.shape[0]
     total = 1.0
     log_total = 0.0
@@ -110,13 +109,14 @@ def _eliminate(weights: Array, single_root: bool) -> float:
 def inside(
     arcs: Array, lengths: Array, single_root: bool, chart: Array, log_partition: Array, start: int, step: int
 ) -> None:
-    """Write the chart of each item and its log-partition.
+    """Write the chart of each item, with a mark if it may underflow, and else its log-partition.
 
     Arrays: ``arcs`` and ``chart (batch, n, n + 1)``, and ``lengths`` and ``log_partition (batch,)``.
     """
     place = np.empty(arcs.shape[1], np.int64)
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
+        chart[b, 0, 1] = IMPOSSIBLE
         if n == 0:
             continue
         weights = leading(chart[b], (n, n + 1))
@@ -124,9 +124,9 @@ def inside(
         if not np.isnan(total):
             total += _eliminate(weights, single_root)
         if np.isnan(total):
-            weights[0, 1] = DECLINED
-            total = cpu_matrix_tree_log.log_total(arcs[b, :n, : n + 1], single_root)
-        log_partition[b] = total
+            weights[0, 1] = UNDERFLOWED
+        else:
+            log_partition[b] = total
 
 
 @inner
@@ -162,6 +162,8 @@ def outside(
 ) -> None:  # fmt: skip
     """Write the probability of each arc, times the weight of its item, in the shape of the scores.
 
+    Items with a mark are left out.
+
     Arrays: ``arcs``, ``chart`` and ``marginals (batch, n, n + 1)``, ``lengths`` and ``weights (batch,)``.
     """
     longest = arcs.shape[1]
@@ -169,13 +171,10 @@ def outside(
     loaded, slopes = scratch(longest, longest + 1), scratch(longest, longest + 1)
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
-        if n == 0:
-            continue
         factors = leading(chart[b], (n, n + 1))
-        arc_weights, slope = leading(loaded, (n, n + 1)), leading(slopes, (n, n + 1))
-        if factors[0, 1] == DECLINED:
-            cpu_matrix_tree_log.marginals(arcs[b, :n, : n + 1], single_root, weights[b], marginals[b, :n, : n + 1])
+        if n == 0 or factors[0, 1] < 0.0:
             continue
+        arc_weights, slope = leading(loaded, (n, n + 1)), leading(slopes, (n, n + 1))
         _load(arcs, b, single_root, place, arc_weights)
         _gradient(factors, single_root, slope)
         for k in range(n):
@@ -192,7 +191,7 @@ def derivative(
 ) -> None:  # fmt: skip
     """Write the gradients of <`outside`, direction> with respect to scores and weights.
 
-    Items in log space are left out.
+    Items with a mark are left out.
 
     Arrays: ``arcs``, ``direction``, ``chart`` and ``grads (batch, n, n + 1)``, ``lengths``, ``weights`` and
     ``weights_grad (batch,)``.
@@ -203,7 +202,7 @@ def derivative(
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         factors = leading(chart[b], (n, n + 1))
-        if n == 0 or factors[0, 1] == DECLINED:
+        if n == 0 or factors[0, 1] < 0.0:
             continue
         workspace = leading(whole, (4, n, n + 1))
         arc_weights, change, slope, slope_change = workspace[0], workspace[1], workspace[2], workspace[3]

@@ -23,7 +23,6 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_sample import find, uniform
 from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.non_projective_tree.cpu_matrix_tree_log import eliminate
 
 MOST_STEPS = 32
 """The largest number of steps of the walks of a tree, per word."""
@@ -135,13 +134,31 @@ def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
             score = -np.inf if left_out else np.float64(arcs[m, h])
             weights[:, place[m + 1] - 1, place[h]] = score
     shares = weights[1]
-    eliminate(shares)
+    _eliminate(shares)
     if single_root:
         shares[0, 1] = 0.0
         for k in range(1, n):
             best = _likeliest(shares[k, : k + 1])
             shares[k, k + 1] = _log_sum(_ways(weights, k, best)) - shares[k, best]
     return weights
+
+
+@inner
+def _eliminate(weights: Array) -> None:
+    """Eliminate all words in place: row k becomes the log-shares of word k's heads before it."""
+    for k in range(weights.shape[0] - 1, -1, -1):
+        pivot = _log_sum(weights[k, : k + 1])
+        if pivot == -np.inf:
+            continue
+        for j in range(k + 1):
+            weights[k, j] -= pivot
+        for i in range(k):
+            into = weights[i, k + 1]
+            for j in range(k + 1):
+                path = into + weights[k, j]
+                if path > -np.inf and j != i + 1:
+                    top, low = max(weights[i, j], path), min(weights[i, j], path)
+                    weights[i, j] = top + np.log(1.0 + np.exp(low - top)) if low > -np.inf else top
 
 
 @inner
