@@ -361,7 +361,7 @@ TREES = [
                     ("return on_arcs.from_arcs(by_arc, ", "return on_arcs.from_arcs(2 * by_arc, "),
                 ],
                 "structures/spanning_tree/cpu": [
-                    ("_conditioned(edges, absent, lengths) or _", "_", 2),
+                    ("_require(edges, absent, lengths) or _", "_"),
                 ],
             },
         }

@@ -10,6 +10,8 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
+from strukt.checks.guards import UNBOUNDED
+from strukt.checks.lengths import Lengths
 from strukt.kernels.arrays import Array
 from strukt.kernels.dynamic_program import used_alternatives
 from strukt.structures import sparse
@@ -19,11 +21,29 @@ from strukt.structures.distribution import StructuredDistribution
 class GridPaths(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (rows, columns, moves)`` and events ``batch + (rows, columns)``.
 
-    Cells without a move are -1. ``constants`` begin with the lengths of the second sequence.
+    Cells without a move are -1. The second sequence of an item has up to ``longest`` positions, and its length is
+    the only constant.
     """
 
     moves: ClassVar[tuple[str, ...]]
     """The names of the moves."""
+
+    def __init__(
+        self,
+        scores: tuple[Tensor, ...],
+        longest: int,
+        lengths: Lengths | None,
+        target_lengths: Lengths | None,
+        validate_args: bool | None,
+    ) -> None:
+        main, check = scores[0], validate_args is not False
+        batch_shape, device = main.shape[:-3], main.device
+        if lengths is not None:  # first, so that errors name them rather than what follows from them
+            lengths = arguments.lengths(lengths, batch_shape, main.shape[-3], device, check=check)
+        target_lengths = arguments.lengths(
+            target_lengths, batch_shape, longest, device, "target_lengths", check
+        )
+        super().__init__(scores, lengths, (), validate_args, (target_lengths,))
 
     @property
     def target_lengths(self) -> Tensor:
@@ -43,6 +63,15 @@ class GridPaths(StructuredDistribution, abc.ABC):
     @property
     def _parts_within(self) -> Tensor:
         return self._within.unsqueeze(-1)
+
+    def _check_scores(self) -> None:
+        main, *others = (score.detach() for score in self._flat_scores())
+        lengths, within = self._integers()[0], self._parts_within
+        if len(lengths):
+            cleaned = main.masked_fill(~within.reshape(len(lengths), *within.shape[-3:]), 0.0)
+            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, self.score_names[0])
+            for name, score in zip(self.score_names[1:], others, strict=True):
+                guards.require_scores(score, lengths[: len(score)], [UNBOUNDED] * 2, name)
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

@@ -37,9 +37,8 @@ class Enumeration:
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], where q is the distribution of ``other``."""
-        return _total(
-            semiring.CrossEntropy(), torch.stack([_table_of(scores, lengths), _table_of(other, lengths)])
-        )
+        both = torch.stack([table(*each, lengths) for each in (scores, other)])
+        return _total(semiring.CrossEntropy(), both)
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, n)`` and its score ``(batch,)``."""
@@ -114,11 +113,6 @@ def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> T
     broken = _quadratic(linear - always.to(unary.dtype), exclusive)
     allowed = broken + always.sum(-1, keepdim=True) < 0.5  # the number of violated constraints
     return torch.where(allowed, scores, NEG_INF)
-
-
-def _table_of(scores: Scores, lengths: Tensor) -> Tensor:
-    unary, pairwise, absent = scores
-    return table(unary, pairwise, absent, lengths)
 
 
 def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.checks import arguments, guards
+from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.oracles import TableOracles
@@ -130,16 +130,9 @@ class MonotoneAlignment(GridPaths):
         target_lengths: Lengths | None,
         validate_args: bool | None,
     ) -> None:
-        batch_shape = moves.shape[:-3]
         transition = moves.new_zeros(3, 3) if transition is None else transition
-        transition = arguments.batched("transition", transition, batch_shape, (3, 3))
-        check = validate_args is not False
-        if lengths is not None:  # first, so that errors name them rather than what follows from them
-            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device, check=check)
-        target_lengths = arguments.lengths(
-            target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths", check
-        )
-        super().__init__((moves, transition), lengths, (), validate_args, (target_lengths,))
+        transition = arguments.batched("transition", transition, moves.shape[:-3], (3, 3))
+        super().__init__((moves, transition), moves.shape[-2], lengths, target_lengths, validate_args)
 
     @property
     def transition_marginals(self) -> Tensor:
@@ -156,14 +149,6 @@ class MonotoneAlignment(GridPaths):
     def _within(self) -> Tensor:
         """A mask of the cells within the lengths: ``batch + (n, m)``."""
         return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
-
-    def _check_scores(self) -> None:
-        moves, transition, lengths, _ = (value.detach() for value in self._arguments())
-        if len(lengths):
-            within = self._within.reshape(len(lengths), *self.event_shape)
-            cleaned = moves.masked_fill(~within.unsqueeze(-1), 0.0)
-            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
-            guards.require_scores(transition, lengths[: len(transition)], [UNBOUNDED] * 2, "transition")
 
     def _places(self, event: Tensor) -> Places:
         return self._apply(events.path_places, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]

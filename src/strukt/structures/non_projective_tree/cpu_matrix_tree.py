@@ -2,8 +2,8 @@
 
 The elimination is that of `matrix_tree`, with weights normalised over the heads of each word. A number that
 underflows is below 1e-308, while the pivots have a product, the total, that must exceed `SMALLEST`. An item with a
-smaller total, or with a word that reaches no other remaining word, is left to `cpu_matrix_tree_extended`. The single
-root needs no orders here: to first order in the root's arcs, every pivot but the last excludes them.
+smaller total, or with a word that reaches no other remaining word, is left to `cpu_matrix_tree_extended`. The
+single root needs no orders here: to first order in the root's arcs, every pivot but the last excludes them.
 
 The first n (n + 1) entries of the chart of an item of length n hold the factors of the elimination. Row k holds
 the shares of word k's heads among the words before it and the root. Column k + 1 holds the weights of k as head of

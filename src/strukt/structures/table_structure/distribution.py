@@ -112,9 +112,6 @@ class TableStructure(IndicatorStructure):
         programs.keep(state["program"])
         self.__dict__.update(state, options=(state["program"].number,))
 
-    def _max_marginals(self) -> Tensor:
-        return self._through_each()
-
     def _are_structures(self, event: Tensor) -> Tensor:
         return self._apply(self._are_their_best, event, axes=1)  # type: ignore[no-any-return]
 
@@ -147,8 +144,7 @@ class TableStructure(IndicatorStructure):
         events = torch.zeros(batch, k, count + 1, dtype=torch.int64).scatter(-1, named, 1)
         return events[..., :count].masked_fill(~result.unsqueeze(-1), -1)
 
-    def _through_each(self) -> Tensor:
-        """Return, for each weight, the best score of a structure that uses it; differentiable; one mode each."""
+    def _max_marginals(self) -> Tensor:
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
         bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
         result = []
@@ -178,15 +174,12 @@ class TableStructure(IndicatorStructure):
         )
 
     def _candidates(self) -> Tensor:
-        log_count = self._all_of_one().log_count.item()
+        zeros = torch.zeros(self.event_shape, dtype=torch.float64, device=self.scores[0].device)
+        largest = type(self)(self.program, zeros, validate_args=False)
+        log_count = largest.log_count.item()
         if log_count > math.log(MOST_CANDIDATES):
             raise ValueError(f"e^{log_count:.0f} structures are too many to enumerate")
-        return self._all_of_one().topk(max(round(math.exp(log_count)), 1)).events
-
-    def _all_of_one(self) -> Self:
-        """Return the distribution of one item of the largest size with scores of 0."""
-        zeros = torch.zeros(self.event_shape, dtype=torch.float64, device=self.scores[0].device)
-        return type(self)(self.program, zeros, validate_args=False)
+        return largest.topk(max(round(math.exp(log_count)), 1)).events
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         return type(self)(self.program, scores[0], lengths, validate_args=False)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.checks import arguments, guards
+from strukt.checks import arguments
 from strukt.checks.guards import UNBOUNDED
 from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.oracles import TableOracles
@@ -88,14 +88,7 @@ class Transducer(GridPaths):
                 f"moves has shape {tuple(moves.shape)}; expected batch + (n, m + 1, 2), the scores of the blank "
                 "and of the next label on the last axis; Transducer.from_logits takes the scores of all labels"
             )
-        batch_shape = moves.shape[:-3]
-        check = validate_args is not False
-        if lengths is not None:  # first, so that errors name them rather than what follows from them
-            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device, check=check)
-        target_lengths = arguments.lengths(
-            target_lengths, batch_shape, moves.shape[-2] - 1, moves.device, "target_lengths", check
-        )
-        super().__init__((moves,), lengths, (), validate_args, (target_lengths,))
+        super().__init__((moves,), moves.shape[-2] - 1, lengths, target_lengths, validate_args)
 
     @classmethod
     def from_logits(
@@ -154,12 +147,6 @@ class Transducer(GridPaths):
     @property
     def _parts_within(self) -> Tensor:
         return used(self.event_shape, self.lengths, self.target_lengths)
-
-    def _check_scores(self) -> None:
-        moves, lengths, target_lengths = (value.detach() for value in self._arguments())
-        if len(lengths):
-            cleaned = moves.masked_fill(~used(self.event_shape, lengths, target_lengths), 0.0)
-            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
 
     def _places(self, event: Tensor) -> Places:
         return (self._apply(_places, event, self.target_lengths, axes=2),)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.checks import arguments, guards
+from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.structures import events
+from strukt.structures.ctc.states import states_of
 from strukt.structures.events import shifted
 from strukt.structures.transducer.reference import BLANK, LABEL
 
@@ -54,19 +55,8 @@ def labels_of_nodes(
         )
     check = validate_args is not False
     lengths = arguments.lengths(target_lengths, torch.Size(batch), columns - 1, device, "target_lengths", check)
-    inside = events.within(lengths, columns - 1)
-    shown = torch.where(inside, targets.long(), blank)
-    if check or device.type == "cpu":
-        fit = (shown >= 0) & (shown < labels) & ((shown != blank) | ~inside)
-        items = torch.Size(batch).numel()
-        guards.require_values(
-            targets.reshape(items, columns - 1),
-            fit.reshape(items, columns - 1),
-            "targets",
-            f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
-        )
-    following = torch.nn.functional.pad(shown, (0, 1), value=blank)
-    return torch.stack([torch.full_like(following, blank), following], -1)
+    states = states_of(targets, lengths, blank, labels, check or device.type == "cpu")
+    return torch.nn.functional.pad(states, (0, 1), value=blank).unflatten(-1, (columns, 2))
 
 
 def frames_of_labels(event: Tensor) -> Tensor:
