@@ -13,7 +13,7 @@ from strukt.hf.configuration import StructuredHeadConfig
 from strukt.hf.heads import Head, HeadOutput, negative_log_likelihood
 from strukt.hf.words import IGNORED, WordPlaces
 from strukt.nn import CRF, HashLayer, tag_constraints
-from strukt.structures.bit_span_tree.distribution import to_codes
+from strukt.structures.bit_span_tree.codes import to_codes
 from strukt.tasks.tag.token_codes import code_loss
 
 

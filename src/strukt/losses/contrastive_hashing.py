@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.checks import arguments
 from strukt.kernels.full_precision import full_precision
-from strukt.structures.bit_span_tree.distribution import MOST_BITS, to_bits, to_codes
+from strukt.structures.bit_span_tree.codes import MOST_BITS, to_bits, to_codes
 
 
 @full_precision

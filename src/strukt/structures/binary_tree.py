@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -78,19 +78,29 @@ class BinaryTree(StructuredDistribution, abc.ABC):
     def _candidates(self) -> Tensor:
         size = self.event_shape[0]
         words, inner = size - 1, max(size - 2, 0)
-        word, wider = self._label_ranges
         shapes = math.comb(2 * inner, inner) // (inner + 1)
-        count = shapes * len(word) ** words * len(wider) ** inner
+        count = shapes * self._labelling_count(words, inner)
         if count > MOST_CANDIDATES:
             raise ValueError(f"{count} trees are too many to enumerate")
         rows = []
         for tree in binary_trees(0, words):
-            for labels in itertools.product(*(word if end == start + 1 else wider for start, end in tree)):
+            for labels in self._labellings(tree):
                 row = torch.full((size, size), -1, dtype=torch.int64)
-                for (start, end), label in zip(tree, labels, strict=True):
+                for (start, end), label in labels.items():
                     row[start, end] = label
                 rows.append(row)
         return torch.stack(rows).to(self.scores[0].device)
+
+    def _labelling_count(self, words: int, inner: int) -> int:
+        """Return the number of `_labellings` of a tree with these numbers of words and of wider spans."""
+        word, wider = self._label_ranges
+        return len(word) ** words * len(wider) ** inner
+
+    def _labellings(self, tree: Sequence[tuple[int, int]]) -> Iterable[Mapping[tuple[int, int], int]]:
+        """Return a superset of the possible labels of the spans of a tree, which are given in pre-order."""
+        word, wider = self._label_ranges
+        choices = itertools.product(*(word if end == start + 1 else wider for start, end in tree))
+        return (dict(zip(tree, labels, strict=True)) for labels in choices)
 
 
 def crossed(used: Tensor) -> Tensor:

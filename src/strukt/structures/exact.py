@@ -273,11 +273,8 @@ class ExactInference(ScoredStructures):
 
     @property
     def _parts_within(self) -> Tensor:
-        """A mask of the main parts within the lengths: ``batch + parts``."""
-        main = self.scores[0]
-        shape = main.shape[main.dim() - self._part_axes[0] :]
-        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
-        return self._to_batch(flat.expand(-1, *shape))
+        """A mask of the main parts; it broadcasts to the main scores."""
+        return self._main_within()
 
     def _checked(self, event: Tensor) -> Tensor:
         """Return events as a LongTensor of the right shape; with ``validate_args``, check that they are valid."""

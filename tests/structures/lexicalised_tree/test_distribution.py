@@ -91,3 +91,9 @@ def test_shapes_that_do_not_fit_are_refused():
         LexicalisedTree(torch.zeros(4, 4), torch.zeros(4, 5))
     with pytest.raises(ValueError, match=r"arcs has shape \(3, 4, 5\); expected \(4, 5\) or \(2, 4, 5\)"):
         LexicalisedTree(torch.zeros(2, 5, 5, 4), torch.zeros(3, 4, 5))
+
+
+def test_too_many_trees_are_not_listed():
+    assert len(LexicalisedTree(torch.zeros(5, 5), torch.zeros(4, 5)).enumerate_support()) == 5 * 2**3
+    with pytest.raises(ValueError, match=f"{58786 * 2**11} trees are too many to enumerate"):
+        LexicalisedTree(torch.zeros(13, 13), torch.zeros(12, 13)).enumerate_support()

@@ -17,10 +17,8 @@ from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.binary_tree import BinaryTree, crossed
+from strukt.structures.bit_span_tree.codes import MOST_BITS, to_bits
 from strukt.structures.bit_span_tree.reference import REFERENCE, max_marginals
-
-MOST_BITS = 62
-"""The largest number of bits of a code, which is an integer of 64 bits."""
 
 
 class BitSpanTree(BinaryTree):
@@ -101,7 +99,7 @@ class BitSpanTree(BinaryTree):
     def to_parts(self, event: Tensor) -> Tensor:
         event = self._labelled_event(event)
         used = self._within & (event >= 0)
-        return (used.unsqueeze(-1) & self._positive(event)).to(self.scores[0].dtype)
+        return (used.unsqueeze(-1) & to_bits(event, self.scores[0].shape[-1])).to(self.scores[0].dtype)
 
     def _from_parts(self, parts: Tensor) -> Tensor:
         raise NotImplementedError(
@@ -126,10 +124,6 @@ class BitSpanTree(BinaryTree):
     def _labels(self) -> int:
         return 1 << self.scores[0].shape[-1]
 
-    def _positive(self, event: Tensor) -> Tensor:
-        """Return a mask of the bits of codes that are +1."""
-        return to_bits(event, self.scores[0].shape[-1])
-
     def _places(self, event: Tensor) -> Places:
         bits = self.scores[0].shape[-1]
         spans, labels, _ = self._read(event)
@@ -147,30 +141,9 @@ class BitSpanTree(BinaryTree):
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         known = known & self._within
         impossible = (crossed(known & (event >= 0)) | (known & (event < 0))).unsqueeze(-1)
-        code, known = self._positive(event), known.unsqueeze(-1)
         positive, negative = self.scores
+        code, known = to_bits(event, positive.shape[-1]), known.unsqueeze(-1)
         return self._with_scores(
             positive.masked_fill(impossible | (known & ~code), NEG_INF),
             negative.masked_fill(impossible | (known & code), NEG_INF),
         )
-
-
-def to_codes(bits: Tensor) -> Tensor:
-    """Return the codes ``batch`` of bits ``batch + (k,)``, Booleans or 0 and 1: bit b counts 2^b.
-
-    Examples:
-        >>> to_codes(torch.tensor([[True, False, True], [False, True, False]]))
-        tensor([5, 2])
-    """
-    return (bits.long() << torch.arange(bits.shape[-1], device=bits.device)).sum(-1)
-
-
-def to_bits(codes: Tensor, count: int) -> Tensor:
-    """Return a mask ``batch + (count,)`` of the bits of codes ``batch`` that are +1, the inverse of `to_codes`.
-
-    Examples:
-        >>> to_bits(torch.tensor([5, 2]), 3).long()
-        tensor([[1, 0, 1],
-                [0, 1, 0]])
-    """
-    return codes.unsqueeze(-1) >> torch.arange(count, device=codes.device) & 1 == 1

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import NEG_INF, Semiring, log_softmax, logsumexp
+from strukt.structures.bit_span_tree.codes import to_codes
 from strukt.structures.span_tree import reference as span_tree
 from strukt.structures.span_tree.reference import clean, total
 
@@ -53,7 +54,7 @@ class CodeReference(DynamicProgram):
         positive, negative, lengths = arguments
         bits = _bits(positive, negative, lengths)
         trees, scores = span_tree.REFERENCE.best(bits.amax(-1).sum(-1), lengths, False)
-        return _named(trees, _code(bits[..., 0] > bits[..., 1])), scores
+        return _named(trees, to_codes(bits[..., 0] > bits[..., 1])), scores
 
     def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Return the k best events and their scores, combined from the k best codes of each span."""
@@ -92,12 +93,6 @@ def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
         scores, order = longer.topk(min(k, longer.shape[-1]), -1)
         codes = both.gather(-1, order)
     return scores, codes
-
-
-def _code(positive: Tensor) -> Tensor:
-    """Return the codes of bits on the last axis; the first bit is the least significant."""
-    weights = 2 ** torch.arange(positive.shape[-1], device=positive.device)
-    return (positive.long() * weights).sum(-1)
 
 
 def _named(trees: Tensor, codes: Tensor) -> Tensor:

@@ -18,34 +18,11 @@ from torch import Tensor
 
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.linear_chain import cpu
-from strukt.structures.linear_chain.cpu import (
-    best,
-    entropy,
-    entropy_gradient,
-    kbest,
-    max_marginals,
-    max_marginals_gradient,
-    sample,
-    sparsemap,
-    surprise,
-    surprise_gradient,
-)
 
-__all__ = [
-    "best",
-    "chart_shape",
-    "entropy",
-    "entropy_gradient",
-    "inside",
-    "kbest",
-    "max_marginals",
-    "max_marginals_gradient",
-    "outside",
-    "sample",
-    "sparsemap",
-    "surprise",
-    "surprise_gradient",
-]
+best, kbest, sample, sparsemap = cpu.best, cpu.kbest, cpu.sample, cpu.sparsemap
+entropy, entropy_gradient = cpu.entropy, cpu.entropy_gradient
+surprise, surprise_gradient = cpu.surprise, cpu.surprise_gradient
+max_marginals, max_marginals_gradient = cpu.max_marginals, cpu.max_marginals_gradient
 
 
 class Segment(NamedTuple):

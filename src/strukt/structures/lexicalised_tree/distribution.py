@@ -14,7 +14,6 @@ from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.engine.reference import TableProgram
 from strukt.kernels.places import Places
 from strukt.structures import events
-from strukt.structures.binary_tree import binary_trees
 from strukt.structures.explanations import lexicalised as explanations
 from strukt.structures.lexicalised_tree import eisner_satta
 from strukt.structures.spans import SpanStructure
@@ -112,16 +111,11 @@ class LexicalisedTree(SpanStructure):
         first = torch.arange(n, device=heads.device) * (n + 1)
         return self._places_of_spans(event), torch.where(heads >= 0, first + heads, -1)
 
-    def _candidates(self) -> Tensor:
-        size = self.event_shape[0]
-        rows = []
-        for tree in binary_trees(0, size - 1):
-            for heads in _ways_to_head(tree):
-                row = torch.full((size, size), -1, dtype=torch.int64)
-                for (start, end), head in heads.items():
-                    row[start, end] = head
-                rows.append(row)
-        return torch.stack(rows).to(self.scores[0].device)
+    def _labelling_count(self, words: int, inner: int) -> int:
+        return 1 << inner
+
+    def _labellings(self, tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
+        return _ways_to_head(tree)
 
 
 def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:

@@ -5,14 +5,20 @@ For long chains there are also kernels for the gradient of marginals and for ent
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 
 from strukt.kernels.engine.gpu.structures import Pairs
 from strukt.structures.linear_chain import forward, gpu_launch, gpu_launch_growth
-from strukt.structures.linear_chain.gpu_launch import any_scores, best, chart_shape, inside, outside
+from strukt.structures.linear_chain.gpu_launch import (
+    any_scores,
+    best,
+    chart_shape,
+    inside,
+    of_chosen,
+    outside,
+)
 
 __all__ = ["ALTERNATIVES", "any_scores", "best", "chart_shape", "inside", "outside"]
 
@@ -30,19 +36,13 @@ RECURSION = _Beside(forward.build, forward.cells)
 sample, kbest, max_marginals = RECURSION.sample, RECURSION.kbest, RECURSION.max_marginals
 
 
-def _of_long_chains_too(name: str) -> Callable[..., Any]:
-    """Return a function that calls ``name`` of the scan for long chains, and of the table for others."""
-
-    def compute(*arguments: Any) -> Any:
-        backend = gpu_launch_growth if gpu_launch_growth.fits(*arguments) else RECURSION
-        return getattr(backend, name)(*arguments)
-
-    return compute
+def _growths(*arguments: Any) -> Any:
+    """Return the scan for long chains, and the table for others."""
+    return gpu_launch_growth if gpu_launch_growth.fits(*arguments) else RECURSION
 
 
-derivative = _of_long_chains_too("derivative")
-entropy, entropy_gradient = map(_of_long_chains_too, ("entropy", "entropy_gradient"))
-surprise, surprise_gradient = map(_of_long_chains_too, ("surprise", "surprise_gradient"))
+derivative, entropy, entropy_gradient = of_chosen(_growths, "derivative", "entropy", "entropy_gradient")
+surprise, surprise_gradient = of_chosen(_growths, "surprise", "surprise_gradient")
 
 ALTERNATIVES = (gpu_launch_growth, gpu_launch, RECURSION)
 """The backends to try in turn. Scores that none of them supports are computed by the reference."""

@@ -6,6 +6,7 @@ long items with few tags is split into blocks of positions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -26,30 +27,20 @@ def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
     return is_known(unary) and unary.shape[2] <= gpu_launch_tiles.MOST
 
 
-def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
-    """Return the shape of the chart, in float64; a scan's chart has another shape than that of other kernels."""
-    return _launches(unary).chart_shape(unary, transition, lengths)  # type: ignore[no-any-return]
+def of_chosen(choose: Callable[..., Any], *names: str) -> list[Callable[..., Any]]:
+    """Return functions that call those of these names in the backend that ``choose(*arguments)`` returns."""
+
+    def named(name: str) -> Callable[..., Any]:
+        return lambda *arguments: getattr(choose(*arguments), name)(*arguments)
+
+    return list(map(named, names))
 
 
-def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart."""
-    return _launches(unary).inside(unary, transition, lengths)  # type: ignore[no-any-return]
-
-
-def outside(
-    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores."""
-    return _launches(unary).outside(unary, transition, lengths, weights, chart)  # type: ignore[no-any-return]
-
-
-def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967)."""
-    return _launches(unary).best(unary, transition, lengths)  # type: ignore[no-any-return]
-
-
-def _launches(unary: Tensor) -> ModuleType:
-    """Return the module that launches the kernels for scores of this shape."""
+def _launches(unary: Tensor, *_: Any) -> ModuleType:
+    """Return the module that launches the kernels for scores of this shape; charts differ in shape, too."""
     if gpu_launch_scan.pays_off(unary):
         return gpu_launch_scan
     return gpu_launch_registers if in_registers(unary) else gpu_launch_tiles
+
+
+chart_shape, inside, outside, best = of_chosen(_launches, "chart_shape", "inside", "outside", "best")

@@ -13,7 +13,7 @@ from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.losses import contrastive_hashing
 from strukt.nn.inputs import precise
 from strukt.nn.word_hash_layer import HashLayer
-from strukt.structures.bit_span_tree.distribution import to_codes
+from strukt.structures.bit_span_tree.codes import to_codes
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.code_counts import CountedCodes
 from strukt.tasks.tag.config import Config

@@ -17,7 +17,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.distributions import LinearChain, SpanTree
 from strukt.losses import contrastive_hashing
-from strukt.structures.bit_span_tree.distribution import to_bits
+from strukt.structures.bit_span_tree.codes import to_bits
 from strukt.tasks.common.code_counts import MOST_SHOWN
 from strukt.tasks.common.spans.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.common.spans.layer import GoldSpans, spans_of

@@ -14,7 +14,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.errors import SettingError
-from strukt.structures.bit_span_tree.distribution import to_codes
+from strukt.structures.bit_span_tree.codes import to_codes
 from strukt.tasks.common.code_counts import CountedCodes
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.spans.config import SpanTaskConfig

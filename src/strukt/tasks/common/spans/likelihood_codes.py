@@ -13,7 +13,7 @@ from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
 from strukt.nn.perceptron import perceptron
 from strukt.nn.spans import fenceposts
-from strukt.structures.bit_span_tree.distribution import to_bits, to_codes
+from strukt.structures.bit_span_tree.codes import to_bits, to_codes
 from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.config import SpanTaskConfig
 from strukt.tasks.common.spans.layer import GoldSpans
