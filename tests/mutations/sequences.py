@@ -154,7 +154,7 @@ SEQUENCES = [
                     ("before = last.cumsum(-1) - last", "before = last.cumsum(-1)"),
                 ],
                 "structures/events/cpu_segments": [
-                    ("t - start >= longest", "t - start > longest"),
+                    ("t - start < longest", "t - start <= longest"),
                     ("min(following - t, longest) - 1", "min(following - t, longest)"),
                     ("label * pairs + label_after", "label + label_after * pairs"),
                 ],

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.events.cpu_arrays import array
+from strukt.structures.events.cpu_calls import mask_of, places_of
 from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    right = np.zeros(len(moves), np.bool_)
-    _are_paths(array(moves), array(lengths), array(target_lengths), right)
-    return torch.from_numpy(right)
+    return mask_of(_are_paths, moves, lengths, target_lengths)
 
 
 @kernel
@@ -56,9 +52,7 @@ def _before(move: int, i: int, j: int) -> tuple[int, int]:
 
 def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     rows, n, m = moves.shape
-    entering, following = (np.full((rows, max(n + m - 1, 0)), -1) for _ in range(2))
-    _path_places(array(moves), array(lengths), array(target_lengths), entering, following)
-    return torch.from_numpy(entering), torch.from_numpy(following)
+    return places_of(_path_places, (rows, max(n + m - 1, 0)), moves, lengths, target_lengths)
 
 
 @kernel

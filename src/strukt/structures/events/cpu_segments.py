@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
-from strukt.structures.events.cpu_arrays import array
+from strukt.structures.events.cpu_calls import mask_of, places_of
 
 
 def are_frames(
     labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
 ) -> Tensor:
-    right = np.zeros(len(labels), np.bool_)
-    targets = (array(states), array(target_lengths))
-    _are_frames(array(labels), array(lengths), *targets, blank, count, right)
-    return torch.from_numpy(right)
+    return mask_of(_are_frames, labels, lengths, states, target_lengths, blank, count)
 
 
 @kernel
@@ -42,34 +37,28 @@ def _are_frames(
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
-    right = np.ones(len(labels), np.bool_)
-    _are_segmentations(array(labels), array(lengths), longest, count, right)
-    return torch.from_numpy(right)
+    return mask_of(_are_segmentations, labels, lengths, longest, count)
 
 
 @kernel
 def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, right: Array) -> None:
-    """Set ``right (rows,)``, initially True, to False for rows that are not segmentations.
+    """Write True for rows that are segmentations.
 
-    The other arrays are ``labels (rows, n)`` and ``lengths (rows,)``.
+    Arrays: ``labels (rows, n)``, ``lengths`` and the result ``right (rows,)``.
     """
     for row in range(len(labels)):
-        start = 0
+        start, valid = 0, True
         for t in range(lengths[row]):
             label = labels[row, t]
-            if label < -1 or label >= count or (label < 0 and (t == 0 or t - start >= longest)):
-                right[row] = False
-                break
-            if label >= 0:
-                start = t
+            valid &= -1 <= label < count and (label >= 0 or (t > 0 and t - start < longest))
+            start = t if label >= 0 else start
+        right[row] = valid
 
 
 def segment_places(
     labels: Tensor, lengths: Tensor, longest: int, count: int, pairs: int, per_position: bool
 ) -> tuple[Tensor, Tensor]:
-    places, onward = np.full(labels.shape, -1), np.full(labels.shape, -1)
-    _segment_places(array(labels), array(lengths), longest, count, pairs, per_position, places, onward)
-    return torch.from_numpy(places), torch.from_numpy(onward)
+    return places_of(_segment_places, labels.shape, labels, lengths, longest, count, pairs, per_position)
 
 
 @kernel

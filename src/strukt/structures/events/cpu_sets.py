@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
-from strukt.structures.events.cpu_arrays import array
+from strukt.structures.events.cpu_calls import mask_of, places_of
 
 
 def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
-    right = np.zeros(len(taken), np.bool_)
-    _are_subsets(array(taken), array(lengths), array(smallest), array(largest), right)
-    return torch.from_numpy(right)
+    return mask_of(_are_subsets, taken, lengths, smallest, largest)
 
 
 @kernel
@@ -32,9 +28,7 @@ def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, 
 
 
 def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    present, absent = np.full(taken.shape, -1), np.full(taken.shape, -1)
-    _item_places(array(taken), array(lengths), present, absent)
-    return torch.from_numpy(present), torch.from_numpy(absent)
+    return places_of(_item_places, taken.shape, taken, lengths)
 
 
 @kernel

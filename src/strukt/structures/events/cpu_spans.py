@@ -8,7 +8,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
-from strukt.structures.events.cpu_arrays import array
+from strukt.structures.events.cpu_calls import array, places_of
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
@@ -60,9 +60,7 @@ def _read_spans(
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     rows, count = spans.shape
-    positive, negative = np.full((rows, count * bits), -1), np.full((rows, count * bits), -1)
-    _bit_places(array(spans), array(codes), bits, positive, negative)
-    return torch.from_numpy(positive), torch.from_numpy(negative)
+    return places_of(_bit_places, (rows, count * bits), spans, codes, bits)
 
 
 @kernel

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, kernel
-from strukt.structures.events.cpu_arrays import array
+from strukt.structures.events.cpu_calls import mask_of, places_of
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
-    right = np.zeros(len(heads), np.bool_)
-    _are_dependency_trees(array(heads), array(lengths), single_root, projective, right)
-    return torch.from_numpy(right)
+    return mask_of(_are_dependency_trees, heads, lengths, single_root, projective)
 
 
 @kernel
@@ -60,9 +57,7 @@ def _cross(heads: Array, n: int) -> bool:
 
 
 def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
-    right = np.zeros(len(edges), np.bool_)
-    _are_spanning_trees(array(edges), array(lengths), right)
-    return torch.from_numpy(right)
+    return mask_of(_are_spanning_trees, edges, lengths)
 
 
 @kernel
@@ -98,9 +93,7 @@ def _part_of(parts: Array, vertex: int) -> int:
 
 def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     rows, n, _ = edges.shape
-    present, absent = np.full((rows, n * n), -1), np.full((rows, n * n), -1)
-    _edge_places(array(edges), array(lengths), present, absent)
-    return torch.from_numpy(present), torch.from_numpy(absent)
+    return places_of(_edge_places, (rows, n * n), edges, lengths)
 
 
 @kernel
