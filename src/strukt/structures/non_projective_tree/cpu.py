@@ -14,7 +14,6 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import indices_of_mark
-from strukt.kernels.gradients import differentiated, outside_derivative, owned
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
@@ -26,7 +25,6 @@ from strukt.structures.non_projective_tree import (
     cpu_sparsemap,
     cpu_wilson,
 )
-from strukt.structures.non_projective_tree.reference import REFERENCE
 
 
 def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, int, int]:
@@ -58,28 +56,13 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 def derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item.
-
-    The reference computes the items that may underflow.
-    """
+    """Return the gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item."""
     grads, weights_grad = zeros(arcs), zeros(weights)
-    arrays = (value.contiguous().numpy() for value in (weights, direction, chart))
-    results = (grads.numpy(), weights_grad.numpy())
-    _run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *arrays, *results)
-    left = _underflowed(chart.numpy())
-    if left is not None:
-        tensors = [value[left] for value in (arcs, lengths, weights, direction)]
-        grads[left], weights_grad[left] = owned(
-            differentiated(_reference_derivative, (single_root, *tensors))
-        )
+    arrays = (*_arrays(weights, direction, chart), grads.numpy(), weights_grad.numpy())
+    _run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *arrays)
+    if _underflowed(chart.numpy()) is not None:
+        _run(cpu_matrix_tree_extended.derivative, arcs, lengths, single_root, *arrays)
     return grads, weights_grad
-
-
-def _reference_derivative(
-    single_root: bool, arcs: Tensor, lengths: Tensor, weights: Tensor, direction: Tensor
-) -> tuple[Tensor, ...]:
-    rest = (lengths, single_root)
-    return outside_derivative(REFERENCE.log_partition, (arcs,), rest, weights, (direction,))
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:

@@ -51,6 +51,33 @@ def outside(
                     marginals[b, m, h] = weights[b] * mass[m, h]
 
 
+@kernel
+def derivative(
+    arcs: Array, lengths: Array, single_root: bool, weights: Array, direction: Array, chart: Array,
+    grads: Array, weights_grad: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Write the gradients of <`outside`, direction> of the items that underflow.
+
+    The arguments are those of `cpu_matrix_tree.derivative`, of which this is the second pass. Hessians are
+    symmetric, so a gradient is the derivative of the marginals along the direction.
+    """
+    for b in range(start, arcs.shape[0], step):
+        if chart[b, 0, 1] == UNDERFLOWED:
+            n = lengths[b]
+            values, ranks, mass = np.empty((n, n + 1)), np.empty((n, n + 1)), np.empty((n, n + 1))
+            toward, moved = np.zeros((n, n + 1)), np.empty((n, n + 1))
+            _load(arcs[b, :n, : n + 1], values, ranks)
+            for m in range(n):
+                for h in range(n + 1):
+                    # If a weight is 0, its direction is arbitrary.
+                    toward[m, h] = direction[b, m, h] if ranks[m, h] > -np.inf else 0.0
+            cpu_marginals.marginals(values, ranks, toward, single_root, mass, moved)
+            for m in range(n):
+                for h in range(n + 1):
+                    grads[b, m, h] = weights[b] * moved[m, h]
+                    weights_grad[b] += mass[m, h] * toward[m, h]
+
+
 @inner
 def _log_total(arcs: Array, single_root: bool) -> float:
     """Return the log-partition of one sentence with scores ``arcs (n, n + 1)``."""
