@@ -153,7 +153,7 @@ TREES = [
                 "structures/non_projective_tree/cpu_matrix_tree_extended": [
                     ("ranks[:, 0] -= ORDER", "pass"),
                     ("settled(total * pivot, top + rank)", "settled(total, top + rank)"),
-                    ("_load(arcs[b, :n, : n + 1], values, ranks)", "_load(arcs[0, :n, : n + 1], values, ranks)"),
+                    ("values, ranks, None, single_root, mass, None)", "values, ranks, None, True, mass, None)"),
                 ],
                 "structures/non_projective_tree/cpu_wilson": [
                     ("path = into + weights[k, j]", "path = weights[k, j]"),

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from strukt.kernels import compiling, sources
 from strukt.kernels.interpreted import current
@@ -147,13 +148,15 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
     """Call ``function(*arguments, start, step)`` on each thread, so that each item of a batch is processed once.
 
     The function processes the items ``range(start, batch, step)``, or as many consecutive ones (`rows_of`);
-    ``start`` is also the index of the thread.
+    ``start`` is also the index of the thread. It gets tensors as contiguous arrays. These share the memory of
+    contiguous tensors, so that results are written to such tensors.
     """
     function = current(function)
+    inputs = [each.detach().contiguous().numpy() if isinstance(each, Tensor) else each for each in arguments]
     if threads == 1:
-        function(*arguments, 0, 1)
+        function(*inputs, 0, 1)
     else:
-        run(lambda start: function(*arguments, start, threads), threads)
+        run(lambda start: function(*inputs, start, threads), threads)
 
 
 def warn_unavailable() -> None:

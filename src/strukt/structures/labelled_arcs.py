@@ -8,7 +8,6 @@ labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -71,20 +70,11 @@ class LabelledOracles:
 
     def entropy(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """Return the entropy ``(batch,)`` in nats: that of the arcs plus that of their labels."""
-
-        def of_trees(summed: Tensor) -> Tensor:
-            return self._trees.entropy(summed, lengths, single_root)
-
-        return self._surprise(of_trees, arcs, arcs, lengths, single_root)
+        return self._surprise(arcs, None, lengths, single_root)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], where q is the distribution of ``other``."""
-
-        def of_trees(summed: Tensor) -> Tensor:
-            others = _summed(other[0], lengths)
-            return self._trees.cross_entropy((summed,), (others,), lengths, single_root)
-
-        return self._surprise(of_trees, scores[0], other[0], lengths, single_root)
+        return self._surprise(scores[0], other[0], lengths, single_root)
 
     def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
         """Return a best event ``(batch, n, 2)`` and its score ``(batch,)``."""
@@ -118,20 +108,19 @@ class LabelledOracles:
         labels = draw(cumulative, rows.flatten(1)) if n else rows.flatten(1)
         return _event(heads, labels.reshape(heads.shape)), log_partition.to(arcs.dtype)
 
-    def _surprise(
-        self,
-        of_trees: Callable[[Tensor], Tensor],
-        arcs: Tensor,
-        other: Tensor,
-        lengths: Tensor,
-        single_root: bool,
-    ) -> Tensor:
-        """Return the cross-entropy of the trees, by ``of_trees``, plus that of their labels, under ``arcs``."""
+    def _surprise(self, arcs: Tensor, other: Tensor | None, lengths: Tensor, single_root: bool) -> Tensor:
+        """Return the cross-entropy of the trees plus that of their labels; the entropies if ``other`` is None."""
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
+        if other is None:
+            theirs, trees = each, self._trees.entropy(summed, lengths, single_root)
+        else:
+            theirs = tree_arcs(other, lengths)
+            others = (logsumexp(theirs, -1),)
+            trees = self._trees.cross_entropy((summed,), others, lengths, single_root)
         (used,) = self._trees.marginals(summed, lengths, single_root)
-        labels = expected_surprise(used, log_softmax(each, -1), log_softmax(tree_arcs(other, lengths), -1))
-        return constant_at_infinity(of_trees(summed) + labels).to(arcs.dtype)
+        labels = expected_surprise(used, log_softmax(each, -1), log_softmax(theirs, -1))
+        return constant_at_infinity(trees + labels).to(arcs.dtype)
 
 
 def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:

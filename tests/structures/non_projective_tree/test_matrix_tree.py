@@ -60,6 +60,17 @@ def test_strongly_coupled_cycles(coupling, single_root):
 
 
 @ROOTS
+def test_derivatives_of_marginals_of_strongly_coupled_words(single_root):
+    arcs, direction = normal(4, 5), normal(4, 5, seed=1)
+    arcs[[0, 1, 2, 3], [2, 1, 4, 3]] += 300.0
+    arcs.requires_grad_()
+    tree = NonProjectiveTree(arcs, single_root=single_root)
+    table = brute_force.non_projective_tree(4, arcs, single_root)
+    gradients = [torch.autograd.grad((each.marginals * direction).sum(), arcs)[0] for each in (tree, table)]
+    assert torch.allclose(*gradients, atol=1e-12)
+
+
+@ROOTS
 @pytest.mark.parametrize("offset", [-1000.0, 1000.0])
 def test_a_common_offset_changes_nothing(offset, single_root):
     arcs = normal(6, 7)

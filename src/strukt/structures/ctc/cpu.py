@@ -47,10 +47,9 @@ def chart_shape(
 
 def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
-    arguments = (logits, lengths, states, target_lengths)
-    chart = torch.from_numpy(empty(chart_shape(*arguments)))
+    chart = torch.from_numpy(empty(chart_shape(logits, lengths, states, target_lengths)))
     log_partition = zeros(lengths, torch.float64)
-    _run(_forward, arguments, chart.numpy(), log_partition.numpy())
+    _run(_forward, logits, lengths, states, target_lengths, chart, log_partition)
     return log_partition.to(logits.dtype), chart
 
 
@@ -59,8 +58,7 @@ def outside(
 ) -> Tensor:
     """Return the marginal of each label at each frame ``(batch, n, c)``, times ``weights``; time O(n (m + c))."""
     marginals = zeros(logits)
-    arguments = (logits, lengths, states, target_lengths)
-    _run(_backward, arguments, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
+    _run(_backward, logits, lengths, states, target_lengths, weights, chart, marginals)
     return marginals
 
 
@@ -77,7 +75,7 @@ def kbest(
     batch, n, _ = logits.shape
     labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
-    _run(cpu_viterbi.kbest, (logits, lengths, states, target_lengths), labels.numpy(), scores.numpy())
+    _run(cpu_viterbi.kbest, logits, lengths, states, target_lengths, labels, scores)
     return labels, scores.to(logits.dtype)
 
 
@@ -85,22 +83,20 @@ def sample(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
     """Return drawn labels ``(batch, count, n)`` and the log-partition; drawn from the last frame to the first."""
-    arguments = (logits, lengths, states, target_lengths)
-    log_partition, chart = inside(*arguments)
+    log_partition, chart = inside(logits, lengths, states, target_lengths)
     batch, n, _ = logits.shape
     uniform = torch.rand(batch, n, count, dtype=torch.float64)
     labels = no_events(batch, count, n)
-    _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), labels.numpy())
+    _run(cpu_sample.sample, logits, lengths, states, target_lengths, chart, uniform, labels)
     return labels, log_partition
 
 
-def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: Array) -> None:
-    """Call ``function(logits, lengths, states, target_lengths, *arrays, start, step)`` on all threads."""
-    logits, _, states, _ = arguments
+def _run(function: Callable[..., None], logits: Tensor, lengths: Tensor, states: Tensor, *more: Tensor) -> None:
+    """Call ``function(logits, lengths, states, *more, start, step)`` on all threads."""
     batch, n, _ = logits.shape
     if batch:
         threads = thread_count(batch, 4 * batch * n * states.shape[1])
-        over_batch(function, threads, *(value.detach().contiguous().numpy() for value in arguments), *arrays)
+        over_batch(function, threads, logits, lengths, states, *more)
 
 
 @inner

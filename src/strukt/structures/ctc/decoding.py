@@ -128,20 +128,19 @@ def ctc_beam_search(
     _require_weights(language_weight, bonus)
     items = torch.Size(batch).numel()
     (rows,) = arguments.common_dtype((log_probs,), ("log_probs",))
-    rows, sizes = rows.cpu().reshape(items, n, labels).contiguous(), lengths.cpu().reshape(items).contiguous()
     result, scores = no_events(items, k, n), filled((items, k), -torch.inf, torch.float64)
     over_batch(
         cpu_prefix_beam_search.search,
         thread_count(items, items * n * beam_size * labels),
-        rows.double().numpy(),  # so that the search is compiled for one type only
-        sizes.numpy(),
+        rows.cpu().reshape(items, n, labels).double(),  # so that the search is compiled for one type only
+        lengths.cpu().reshape(items),
         blank,
         beam_size,
         ngrams_of(language_model),
         float(language_weight),
-        bonus.expand(labels).contiguous().numpy(),
-        result.numpy(),
-        scores.numpy(),
+        bonus.expand(labels),
+        result,
+        scores,
     )
     longest = int((result >= 0).sum(-1).max()) if result.numel() else 0
     return Transcripts(

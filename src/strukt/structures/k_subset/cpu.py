@@ -44,7 +44,7 @@ def inside(
 ) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n k), or O(n (n - k)) if less, per item."""
     chart = torch.from_numpy(empty((len(scores), 2)))
-    run(_inside, scores, omitted, lengths, low, high, chart.numpy())
+    run(_inside, scores, omitted, lengths, low, high, chart)
     return chart[:, 1].to(scores.dtype, copy=True), chart
 
 
@@ -62,8 +62,7 @@ def outside(
     The latter are ``(g, n)``, summed over the items of the batch that share a row of ``omitted (g, n)``.
     """
     taken, left = zeros(scores), zeros(scores)
-    arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
-    run(_outside, scores, omitted, lengths, low, high, *arrays)
+    run(_outside, scores, omitted, lengths, low, high, weights, chart, taken, left)
     return taken, group_sums(left, len(omitted))
 
 
@@ -74,7 +73,7 @@ def kbest(
     batch, n = scores.shape
     events = no_events(batch, k, n)
     result = torch.from_numpy(empty((batch, k)))
-    run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), result.numpy())
+    run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events, result)
     return events, result.to(scores.dtype)
 
 
@@ -86,7 +85,7 @@ def sample(
     batch, n = scores.shape
     uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
     events = no_events(batch, count, n)
-    run(_sample, scores, omitted, lengths, low, high, chart.numpy(), uniform.numpy(), events.numpy())
+    run(_sample, scores, omitted, lengths, low, high, chart, uniform, events)
     return events, log_partition
 
 

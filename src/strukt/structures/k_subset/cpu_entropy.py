@@ -76,9 +76,8 @@ def derivative(
 ) -> Scores:  # fmt: skip
     """Return gradients of <weighted marginals, directions> with respect to scores and weights; time O(n k)."""
     taken, left, growth = zeros(scores), zeros(scores), zeros(weights)
-    toward = (direction, omitted_direction, weights)
-    arrays = (*(value.contiguous().numpy() for value in toward), growth.numpy(), taken.numpy(), left.numpy())
-    run(_derivative, scores, omitted, lengths, low, high, *arrays)
+    more = (direction, omitted_direction, weights, growth, taken, left)
+    run(_derivative, scores, omitted, lengths, low, high, *more)
     return taken, group_sums(left, len(omitted)), growth
 
 
@@ -97,10 +96,8 @@ def _surprise(
     """
     growth, taken, left = zeros(constants[0], torch.float64), zeros(scores[0]), zeros(scores[0])
     weights = growth if factors is None else factors.double()
-    inputs = [value.detach().contiguous().numpy() for value in (*(others or scores), weights)]
     options = (others is None, factors is not None)
-    results = (growth.numpy(), taken.numpy(), left.numpy())
-    run(_surprises, *(*scores, *constants), *inputs, *options, *results)
+    run(_surprises, *(*scores, *constants), *(others or scores), weights, *options, growth, taken, left)
     return growth, taken, left
 
 

@@ -16,7 +16,6 @@ def run(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *more: Any,
 ) -> None:  # fmt: skip
     """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` on all threads."""
-    arrays = [value.detach().contiguous().numpy() for value in (scores, omitted, lengths, low, high)]
-    batch, n = scores.shape
-    most = largest(high, n)
-    over_batch(function, thread_count(batch, batch * n * (most + 10)), *arrays, most, *more)
+    (batch, n), most = scores.shape, largest(high, scores.shape[1])
+    threads = thread_count(batch, batch * n * (most + 10))
+    over_batch(function, threads, scores, omitted, lengths, low, high, most, *more)

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, indices_of_mark
+from strukt.kernels.gradients import group_sums
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, filled, no_events, zeros
+from strukt.kernels.memory import empty, empty_tensor, filled, no_events, zeros
 from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
 from strukt.structures.linear_chain import (
     cpu_backward,
@@ -65,9 +65,9 @@ def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, T
     batch, _, c = unary.shape
     chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
-    arrays, threads = _arrays(unary, transition, lengths), _threads(unary)
-    weighed = shared_weights(arrays[1], False) if transition.shape[1] == 1 else _workspace(threads, c)
-    _run(cpu_forward.forward, threads, *arrays, *weighed, chart, log_partition.numpy())
+    threads = _threads(unary)
+    weighed = shared_weights(transition, False) if transition.shape[1] == 1 else _workspace(threads, c)
+    _run(cpu_forward.forward, threads, unary, transition, lengths, *weighed, chart, log_partition)
     return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 
@@ -82,26 +82,23 @@ def outside(
     groups, steps = transition.shape[:2]
     if not unary.numel():
         return zeros(unary), zeros(transition)
-    tags, pairs = torch.from_numpy(empty(unary.shape, unary.numpy().dtype)), zeros(transition)
-    scores, threads = _arrays(unary, transition, lengths), _threads(unary)
-    arrays = (weights.contiguous().numpy(), chart.numpy(), tags.numpy())
+    tags, pairs = empty_tensor(unary.shape, unary), zeros(transition)
+    scores, threads, more = (unary, transition, lengths), _threads(unary), (weights, chart, tags)
     separate = groups < batch and steps == n - 1
-    each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
+    each = torch.zeros(batch, *transition.shape[1:], dtype=torch.float64) if separate else pairs
     if steps == n - 1:
-        _run(cpu_backward.backward_per_step, threads, *scores, *arrays, each)
+        _run(cpu_backward.backward_per_step, threads, *scores, *more, each)
     else:
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
         blocks = empty((threads, cpu_weights.BLOCK, cpu_backward.WINDOW, c))
-        matrices, _ = shared_weights(scores[1], True)
-        _run(cpu_backward.backward_shared, threads, *scores, matrices, *arrays, expected, blocks)
-        cpu_backward.times_weights(scores[1], expected, pairs.numpy())
+        matrices, _ = shared_weights(transition, True)
+        _run(cpu_backward.backward_shared, threads, *scores, matrices, *more, expected, blocks)
+        cpu_backward.times_weights(transition.detach().contiguous().numpy(), expected, pairs.numpy())
     if separate:
-        pairs += torch.from_numpy(each.reshape(groups, batch // groups, *transition.shape[1:]).sum(1)).to(
-            pairs.dtype
-        )
-    results, underflowed = (tags, pairs), _underflowed(arrays[1])
-    compute_chosen(_EXTENDED.outside, underflowed, results, unary, transition, lengths, weights, chart)
+        pairs += group_sums(each, groups).to(pairs.dtype)
+    results = (tags, pairs)
+    compute_chosen(_EXTENDED.outside, _underflowed(chart.numpy()), results, *scores, weights, chart)
     return results
 
 
@@ -113,16 +110,13 @@ def derivative(
 
     They are the gradients with respect to ``unary``, ``transition`` and ``weights``, in this order.
     """
-    batch, groups = len(unary), len(transition)
     tags, weights_grad = zeros(unary), zeros(weights)
-    each = np.zeros((batch, *transition.shape[1:]))
-    inputs = [value.contiguous().numpy() for value in (weights, tag_direction, pair_direction, chart)]
-    arrays = (*_arrays(unary, transition, lengths), *inputs, tags.numpy(), each, weights_grad.numpy())
-    _run(cpu_derivative.derivative, _threads(unary), *arrays)
-    shared = each.reshape(groups, -1, *transition.shape[1:]).sum(1) if groups < batch else each
-    grads = (tags, torch.from_numpy(shared).to(transition.dtype), weights_grad)
+    each = torch.zeros(len(unary), *transition.shape[1:], dtype=torch.float64)
     arguments = (unary, transition, lengths, weights, tag_direction, pair_direction, chart)
-    compute_chosen(_EXTENDED.derivative, _underflowed(inputs[-1]), grads, *arguments)
+    _run(cpu_derivative.derivative, _threads(unary), *arguments, tags, each, weights_grad)
+    shared = group_sums(each, len(transition)) if len(transition) < len(each) else each
+    grads = (tags, shared.to(transition.dtype), weights_grad)
+    compute_chosen(_EXTENDED.derivative, _underflowed(chart.numpy()), grads, *arguments)
     return grads
 
 
@@ -130,7 +124,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
     tags = no_events(*unary.shape[:2])
     score = unary.new_zeros(len(unary), dtype=torch.float64)
-    _run(cpu_viterbi.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
+    _run(cpu_viterbi.viterbi, _threads(unary), unary, transition, lengths, tags, score)
     return tags, score.to(unary.dtype)
 
 
@@ -140,7 +134,7 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
     tags = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     scores[:, 0] = 0.0
-    _run(cpu_viterbi.kbest, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), scores.numpy())
+    _run(cpu_viterbi.kbest, _threads(unary), unary, transition, lengths, tags, scores)
     return tags, scores.to(unary.dtype)
 
 
@@ -150,14 +144,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
     tags = no_events(batch, count, n)
-    _run(
-        cpu_sample.draw,
-        _threads(unary),
-        *_arrays(unary, transition, lengths),
-        chart.numpy(),
-        uniform.numpy(),
-        tags.numpy(),
-    )
+    _run(cpu_sample.draw, _threads(unary), unary, transition, lengths, chart, uniform, tags)
     compute_chosen(_EXTENDED.sample, underflowed, (tags, log_partition), unary, transition, lengths, count)
     return tags, log_partition.to(unary.dtype)
 
@@ -165,9 +152,9 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
 def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Result:
     """Return the tag sequences in the SparseMAP solution; each call of Viterbi's algorithm takes O(n c^2)."""
     batch, n, c = unary.shape
-    arrays = _arrays(unary, transition, lengths)
     threads = thread_count(batch, 100 * batch * n * c * c)
-    return solve(cpu_sparsemap.solve, threads, batch, n * c, n, begin, settings, *arrays)
+    scores = (unary, transition, lengths)
+    return solve(cpu_sparsemap.solve, threads, batch, n * c, n, begin, settings, *scores)
 
 
 def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
@@ -191,7 +178,7 @@ def _workspace(count: int, c: int) -> tuple[Array, Array]:
     return empty((count, c, c)), empty((count,))
 
 
-def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
+def shared_weights(transition: Tensor, transposed: bool) -> tuple[Array, Array]:
     """Return exp(transition - top) and top for each group, where one matrix serves all steps.
 
     ``top``, the largest score of the matrix, is NaN if a weight could underflow.
@@ -204,14 +191,9 @@ def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
     return matrices, tops
 
 
-def _arrays(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:
-    tensors = (unary, transition, lengths)
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)  # type: ignore[return-value]
-
-
-def _run(function: Callable[..., None], threads: int, unary: Array, *arrays: Array) -> None:
-    if unary.size:
-        over_batch(function, threads, unary, *arrays)
+def _run(function: Callable[..., None], threads: int, unary: Tensor, *more: Tensor | Array) -> None:
+    if unary.numel():
+        over_batch(function, threads, unary, *more)
 
 
 def _threads(unary: Tensor) -> int:

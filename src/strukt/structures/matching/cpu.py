@@ -22,7 +22,7 @@ def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     columns, total = no_events(batch, n), torch.zeros(batch, dtype=torch.float64)
     if batch and n:
         threads = thread_count(batch, batch * n * n * m)
-        over_batch(_best, threads, *_arrays(scores, lengths), columns.numpy(), total.numpy())
+        over_batch(_best, threads, scores.double(), lengths, columns, total)
     return columns, total.to(scores.dtype)
 
 
@@ -30,11 +30,7 @@ def sparsemap(scores: Tensor, lengths: Tensor, begin: Start, settings: Settings)
     """Run SparseMAP and return its active sets of matchings; each best matching takes O(n^2 m)."""
     batch, n, m = scores.shape
     threads = thread_count(batch, 10 * batch * n * n * m)
-    return solve_items(_sparsemap, threads, batch, n * m, n, begin, settings, *_arrays(scores, lengths))
-
-
-def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Array, Array]:
-    return scores.detach().double().contiguous().numpy(), lengths.detach().contiguous().numpy()
+    return solve_items(_sparsemap, threads, batch, n * m, n, begin, settings, scores.double(), lengths)
 
 
 @kernel

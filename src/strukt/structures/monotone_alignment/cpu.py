@@ -14,7 +14,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
@@ -46,10 +45,9 @@ def inside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
-    arguments = (moves, transition, lengths, target_lengths)
-    chart = torch.from_numpy(empty(chart_shape(*arguments)))
+    chart = torch.from_numpy(empty(chart_shape(moves, transition, lengths, target_lengths)))
     log_partition = zeros(lengths, torch.float64)
-    _run(cpu_forward.forward, arguments, chart.numpy(), log_partition.numpy())
+    _run(cpu_forward.forward, moves, transition, lengths, target_lengths, chart, log_partition)
     return log_partition.to(moves.dtype), chart
 
 
@@ -59,9 +57,8 @@ def outside(
     """Return the marginals of moves and expected pairs of moves, times the weights, in the scores' shapes."""
     batch, groups = len(moves), len(transition)
     marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)
-    arguments = (moves, transition, lengths, target_lengths)
-    arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy(), pairs.numpy())
-    _run(cpu_backward.backward, arguments, *arrays)
+    more = (weights, chart, marginals, pairs)
+    _run(cpu_backward.backward, moves, transition, lengths, target_lengths, *more)
     shared = pairs.view(groups, batch // max(groups, 1), 3, 3).sum(1)
     return marginals, shared.to(transition.dtype)
 
@@ -82,7 +79,7 @@ def kbest(
     batch, n, m, _ = moves.shape
     paths = no_events(batch, k, n, m)
     scores = filled((batch, k), -torch.inf, torch.float64)
-    _run(cpu_needleman_wunsch.kbest, (moves, transition, lengths, target_lengths), paths.numpy(), scores.numpy())
+    _run(cpu_needleman_wunsch.kbest, moves, transition, lengths, target_lengths, paths, scores)
     return paths, scores.to(moves.dtype)
 
 
@@ -90,18 +87,16 @@ def sample(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
     """Return paths ``(batch, count, n, m)``, drawn backwards in O(n + m) each, and the log-partition."""
-    arguments = (moves, transition, lengths, target_lengths)
-    log_partition, chart = inside(*arguments)
+    log_partition, chart = inside(moves, transition, lengths, target_lengths)
     batch, n, m, _ = moves.shape
     uniform = torch.rand(batch, count, n + m, dtype=torch.float64)
     paths = no_events(batch, count, n, m)
-    _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), paths.numpy())
+    _run(cpu_sample.sample, moves, transition, lengths, target_lengths, chart, uniform, paths)
     return paths, log_partition
 
 
-def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: Array) -> None:
-    """Call ``function(moves, transition, lengths, target_lengths, *arrays, start, step)`` on all threads."""
-    batch, n, m, _ = arguments[0].shape
+def _run(function: Callable[..., None], moves: Tensor, *more: Tensor) -> None:
+    """Call ``function(moves, *more, start, step)`` on all threads."""
+    batch, n, m, _ = moves.shape
     if batch:
-        threads = thread_count(batch, 20 * batch * n * m)
-        over_batch(function, threads, *(value.detach().contiguous().numpy() for value in arguments), *arrays)
+        over_batch(function, thread_count(batch, 20 * batch * n * m), moves, *more)

@@ -28,12 +28,11 @@ def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Ten
     batch, n, _ = arcs.shape
     heads = np.full((batch, k, n), -1, np.int64)
     scores = np.full((batch, k), -np.inf)
-    arc_scores = arcs.detach().double().cpu().contiguous().numpy()
-    sizes = lengths.detach().cpu().contiguous().numpy()
-    scores[sizes == 0, :1] = 0.0
+    sizes = lengths.cpu()
+    scores[sizes.numpy() == 0, :1] = 0.0
     if batch and n:
         threads = thread_count(batch, batch * n * n * k)
-        over_batch(_kbest_items, threads, arc_scores, sizes, single_root, heads, scores)
+        over_batch(_kbest_items, threads, arcs.double().cpu(), sizes, single_root, heads, scores)
     return torch.from_numpy(heads).to(arcs.device), torch.from_numpy(scores).to(arcs.device, arcs.dtype)
 
 

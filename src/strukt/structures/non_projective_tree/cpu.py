@@ -36,20 +36,18 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item, items in parallel."""
     chart, log_partition = empty(chart_shape(arcs, lengths, single_root)), zeros(lengths, torch.float64)
-    arrays = (chart, log_partition.numpy())
-    _run(cpu_matrix_tree.inside, arcs, lengths, single_root, *arrays)
+    _run(cpu_matrix_tree.inside, arcs, lengths, single_root, chart, log_partition)
     if _underflowed(chart) is not None:
-        _run(cpu_matrix_tree_extended.inside, arcs, lengths, single_root, *arrays)
+        _run(cpu_matrix_tree_extended.inside, arcs, lengths, single_root, chart, log_partition)
     return log_partition.to(arcs.dtype), torch.from_numpy(chart)
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """Return the probability of each arc, times the weight of its item, in the shape of ``arcs``; time O(n^3)."""
     marginals = zeros(arcs)
-    arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
-    _run(cpu_matrix_tree.outside, arcs, lengths, single_root, *arrays)
+    _run(cpu_matrix_tree.outside, arcs, lengths, single_root, weights, chart, marginals)
     if _underflowed(chart.numpy()) is not None:
-        _run(cpu_matrix_tree_extended.outside, arcs, lengths, single_root, *arrays)
+        _run(cpu_matrix_tree_extended.outside, arcs, lengths, single_root, weights, chart, marginals)
     return marginals
 
 
@@ -58,10 +56,10 @@ def derivative(
 ) -> tuple[Tensor, Tensor]:
     """Return the gradients of <`outside`, direction> with respect to scores and weights; time O(n^3) per item."""
     grads, weights_grad = zeros(arcs), zeros(weights)
-    arrays = (*_arrays(weights, direction, chart), grads.numpy(), weights_grad.numpy())
-    _run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *arrays)
+    more = (weights, direction, chart, grads, weights_grad)
+    _run(cpu_matrix_tree.derivative, arcs, lengths, single_root, *more)
     if _underflowed(chart.numpy()) is not None:
-        _run(cpu_matrix_tree_extended.derivative, arcs, lengths, single_root, *arrays)
+        _run(cpu_matrix_tree_extended.derivative, arcs, lengths, single_root, *more)
     return grads, weights_grad
 
 
@@ -74,8 +72,8 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if n:
         threads, chunks = sample_threads(batch, count, batch * count * n * n)
-        inputs = (*_arrays(arcs, lengths), single_root, _doubles(roots), (log_partition > -torch.inf).numpy())
-        over_batch(cpu_wilson.draw, threads, *inputs, seeds.numpy(), chunks, heads.numpy())
+        inputs = (arcs, lengths, single_root, roots.double(), log_partition > -torch.inf)
+        over_batch(cpu_wilson.draw, threads, *inputs, seeds, chunks, heads)
     return heads, log_partition
 
 
@@ -104,7 +102,7 @@ def surprise_gradient(
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """Return, for each arc, the best score of a tree with it, in the shape of ``arcs``; time O(n^3) per item."""
     best = filled(tuple(arcs.shape), -np.inf, torch.float64)
-    _run(cpu_max_marginals.fill, arcs.double(), lengths, single_root, best.numpy())
+    _run(cpu_max_marginals.fill, arcs.double(), lengths, single_root, best)
     return best.to(arcs.dtype)
 
 
@@ -112,7 +110,7 @@ def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, se
     """Return the trees in the SparseMAP solution; each call of the oracle takes O(n^2)."""
     batch, n, heads = arcs.shape
     threads = thread_count(batch, batch * n**4)
-    arguments = (*_arrays(arcs, lengths), single_root)
+    arguments = (arcs, lengths, single_root)
     return solve(cpu_sparsemap.solve, threads, batch, n * heads, n, begin, settings, *arguments)
 
 
@@ -120,16 +118,7 @@ def _run(kernel: Callable[..., None], arcs: Tensor, lengths: Tensor, single_root
     """Call ``kernel(arcs, lengths, single_root, *more, start, step)`` on all threads."""
     batch, n, _ = arcs.shape
     if batch and n:
-        over_batch(kernel, thread_count(batch, batch * n**3), *_arrays(arcs, lengths), single_root, *more)
-
-
-def _arrays(*tensors: Tensor) -> tuple[Array, ...]:
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
-
-
-def _doubles(tensor: Tensor) -> Array:
-    """Return an array in double precision, so that kernels that take long to compile have one type only."""
-    return tensor.detach().double().contiguous().numpy()
+        over_batch(kernel, thread_count(batch, batch * n**3), arcs, lengths, single_root, *more)
 
 
 def _underflowed(chart: Array) -> Tensor | None:
@@ -138,10 +127,13 @@ def _underflowed(chart: Array) -> Tensor | None:
 
 
 def _surprise(arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return entropies, or cross-entropies if other scores are given, ``(batch,)``."""
-    result = zeros(lengths, torch.float64)
-    arrays = (_doubles(arcs if others is None else others), others is None, result.numpy())
-    _run(cpu_entropy.surprises, arcs.double(), lengths, single_root, *arrays)
+    """Return entropies, or cross-entropies if other scores are given, ``(batch,)``.
+
+    The kernels take long to compile, so they are compiled for one type only.
+    """
+    result, exact = zeros(lengths, torch.float64), arcs.double()
+    other = exact if others is None else others.double()
+    _run(cpu_entropy.surprises, exact, lengths, single_root, other, others is None, result)
     return result.to(arcs.dtype)
 
 
@@ -149,8 +141,8 @@ def _surprise_gradient(
     arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
     """Return the gradients of `_surprise` times ``factors``, in the shape of ``arcs``."""
-    grads = zeros(arcs, torch.float64)
-    other = _doubles(arcs if others is None else others)
-    arrays = (other, others is None, _doubles(factors), grads.numpy())
-    _run(cpu_entropy.gradients, arcs.double(), lengths, single_root, *arrays)
+    grads, exact = zeros(arcs, torch.float64), arcs.double()
+    other = exact if others is None else others.double()
+    more = (other, others is None, factors.double(), grads)
+    _run(cpu_entropy.gradients, exact, lengths, single_root, *more)
     return grads.to(arcs.dtype)

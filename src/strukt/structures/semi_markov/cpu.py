@@ -32,7 +32,7 @@ from torch import Tensor
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, indices_of_mark
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
-from strukt.kernels.memory import empty, filled, no_events, zeros
+from strukt.kernels.memory import empty, empty_tensor, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
 from strukt.structures.semi_markov import cpu_backward, cpu_forward, cpu_sample, cpu_viterbi, forward
 
@@ -66,11 +66,8 @@ def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor
     chart = empty(chart_shape(segments, transition, lengths))
     chart[:, 0] = cpu_forward.EMPTY
     log_partition = zeros(lengths, torch.float64)
-    scores, pairs, sizes = _arrays(segments, transition, lengths)
-    weighed = _weights(pairs, False)
-    if segments.numel():
-        results = (chart, log_partition.numpy())
-        over_batch(cpu_forward.forward, _threads(scores, pairs), scores, sizes, *weighed, *results)
+    steps = _by_step(segments, transition)
+    _run(cpu_forward.forward, steps, segments, lengths, *_weights(steps, False), chart, log_partition)
     return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 
@@ -83,17 +80,13 @@ def outside(
     """
     if not segments.numel():
         return zeros(segments), zeros(transition)
-    marginals = torch.from_numpy(empty(segments.shape, segments.numpy().dtype))
-    scores, pairs, sizes = _arrays(segments, transition, lengths)
-    threads = _threads(scores, pairs)
-    used = np.zeros((threads if len(transition) < len(segments) else 1, *pairs.shape))
-    arrays = (*_weights(pairs, True), weights.contiguous().numpy(), chart.numpy())
-    over_batch(cpu_backward.backward, threads, scores, sizes, *arrays, marginals.numpy(), used)
-    expected = torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype)
-    results = (marginals, expected)
-    compute_chosen(
-        _EXTENDED.outside, _underflowed(arrays[-1]), results, segments, transition, lengths, weights, chart
-    )
+    marginals, steps = empty_tensor(segments.shape, segments), _by_step(segments, transition)
+    used = np.zeros((_threads(segments, steps) if len(transition) < len(segments) else 1, *steps.shape))
+    arrays = (*_weights(steps, True), weights, chart, marginals, used)
+    _run(cpu_backward.backward, steps, segments, lengths, *arrays)
+    results = (marginals, torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype))
+    arguments = (segments, transition, lengths, weights, chart)
+    compute_chosen(_EXTENDED.outside, _underflowed(chart.numpy()), results, *arguments)
     return results
 
 
@@ -112,7 +105,8 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
     labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     scores[:, 0] = 0.0
-    _run(cpu_viterbi.kbest, *_arrays(segments, transition, lengths), labels.numpy(), scores.numpy())
+    steps = _by_step(segments, transition)
+    _run(cpu_viterbi.kbest, steps, segments, steps, lengths, labels, scores)
     return labels, scores.to(segments.dtype)
 
 
@@ -124,8 +118,8 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if segments.numel():
         threads, chunks = sample_threads(batch, count, batch * count * n)
-        arrays = _arrays(segments, transition, lengths)
-        over_batch(cpu_sample.draw, threads, *arrays, chart.numpy(), seeds.numpy(), chunks, labels.numpy())
+        scores = (segments, _by_step(segments, transition), lengths)
+        over_batch(cpu_sample.draw, threads, *scores, chart, seeds, chunks, labels)
     results = (labels, log_partition)
     compute_chosen(_EXTENDED.sample, underflowed, results, segments, transition, lengths, count)
     return labels, log_partition.to(segments.dtype)
@@ -136,13 +130,12 @@ def _underflowed(chart: Array) -> Tensor | None:
     return indices_of_mark(chart[:, 0], cpu_forward.UNDERFLOWED)
 
 
-def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:
-    steps = transition if transition.dim() == segments.dim() else transition.unsqueeze(1)
-    tensors = (segments, steps, lengths)
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)  # type: ignore[return-value]
+def _by_step(segments: Tensor, transition: Tensor) -> Tensor:
+    """Return transitions with an axis of steps, of size 1 if all boundaries share them: ``(g, s, c, c)``."""
+    return transition if transition.dim() == segments.dim() else transition.unsqueeze(1)
 
 
-def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
+def _weights(transition: Tensor, transposed: bool) -> tuple[Array, Array]:
     """Return exp(transition - top) and top for each matrix; top is an integer, NaN if a weight could underflow."""
     groups, steps, rows, _ = transition.shape
     matrices, tops = shared_weights(transition.reshape(groups * steps, 1, rows, rows), transposed)
@@ -152,11 +145,12 @@ def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
     return matrices.reshape(transition.shape), whole.reshape(groups, steps)
 
 
-def _run(function: Callable[..., None], segments: Array, transition: Array, *arrays: Array) -> None:
-    if segments.size:
-        over_batch(function, _threads(segments, transition), segments, transition, *arrays)
+def _run(function: Callable[..., None], steps: Tensor, segments: Tensor, *more: Tensor | Array) -> None:
+    """Call ``function(segments, *more, start, step)`` on as many threads as `_threads` says."""
+    if segments.numel():
+        over_batch(function, _threads(segments, steps), segments, *more)
 
 
-def _threads(segments: Array, transition: Array) -> int:
+def _threads(segments: Tensor, steps: Tensor) -> int:
     batch, n = segments.shape[:2]
-    return thread_count(batch, segments.size + batch * n * transition[0, :1].size)
+    return thread_count(batch, segments.numel() + batch * n * steps[0, :1].numel())

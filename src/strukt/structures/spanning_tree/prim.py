@@ -46,10 +46,8 @@ def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _run(items: Any, rounds: int, edges: Tensor, absent: Tensor, lengths: Tensor, *out: Array) -> None:
-    weights = edges.detach().double().cpu().contiguous().numpy()
-    required = required_edges(edges, absent, lengths).cpu().contiguous().numpy()
-    threads = thread_count(len(weights), weights.size * rounds)
-    over_batch(items, threads, weights, required, lengths.detach().cpu().contiguous().numpy(), *out)
+    required, threads = required_edges(edges, absent, lengths), thread_count(len(edges), edges.numel() * rounds)
+    over_batch(items, threads, edges.double().cpu(), required.cpu(), lengths.cpu(), *out)
 
 
 @kernel

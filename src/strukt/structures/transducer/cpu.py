@@ -55,27 +55,23 @@ def chart_shape(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
-    arguments = (moves, lengths, target_lengths)
-    chart = torch.from_numpy(empty(chart_shape(*arguments)))
+    chart = torch.from_numpy(empty(chart_shape(moves, lengths, target_lengths)))
     log_partition = zeros(lengths, torch.float64)
-    _run(_forward, arguments, chart.numpy(), log_partition.numpy())
+    _run(_forward, moves, lengths, target_lengths, chart, log_partition)
     return log_partition.to(moves.dtype), chart
 
 
 def outside(moves: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor) -> Tensor:
     """Return the marginals of moves, times the weight of each item."""
     marginals = zeros(moves)
-    arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
-    _run(_backward, (moves, lengths, target_lengths), *arrays)
+    _run(_backward, moves, lengths, target_lengths, weights, chart, marginals)
     return marginals
 
 
-def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: Array) -> None:
-    """Call ``function(moves, lengths, target_lengths, *arrays, start, step)`` on all threads."""
-    moves = arguments[0]
+def _run(function: Callable[..., None], moves: Tensor, *more: Tensor) -> None:
+    """Call ``function(moves, *more, start, step)`` on all threads."""
     if len(moves):
-        threads = thread_count(len(moves), 20 * moves.numel())
-        over_batch(function, threads, *(value.detach().contiguous().numpy() for value in arguments), *arrays)
+        over_batch(function, thread_count(len(moves), 20 * moves.numel()), moves, *more)
 
 
 @inner
