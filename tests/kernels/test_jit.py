@@ -177,3 +177,15 @@ def test_every_item_of_a_batch_is_done_once_by_its_threads(threads):
     jit.over_batch(record, threads, 11)
     assert sorted(item for item, _ in done) == list(range(11))
     assert len({thread for _, thread in done}) == threads
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tensors_are_passed_as_arrays_and_written_in_place(threads):
+    values, doubled = torch.arange(6.0).reshape(2, 3).T.requires_grad_(), torch.zeros(3, 2)
+
+    def double(values: np.ndarray, doubled: np.ndarray, start: int, step: int) -> None:
+        assert values.flags.c_contiguous
+        doubled[start::step] = 2 * values[start::step]
+
+    jit.over_batch(double, threads, values, doubled)
+    assert torch.equal(doubled, 2 * values)

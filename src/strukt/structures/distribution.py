@@ -17,9 +17,10 @@ from typing_extensions import Self
 from strukt.checks import arguments, guards
 from strukt.inference import perturb_and_map, surrogate_gradients
 from strukt.inference.sparsemap import TOL, SparseMAP
+from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels.places import log_ratio
 from strukt.kernels.semiring import NEG_INF, constant_at_infinity, forbidden_only
-from strukt.structures import distinct, impossible, mode_parts, sparse
+from strukt.structures import impossible, mode_parts, sparse
 from strukt.structures.cached import cached
 from strukt.structures.exact import ExactInference
 
@@ -84,8 +85,31 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If k is not an integer of 1 or more.
         """
-        k = arguments.positive_integer("k", k)
-        return distinct.sample(self, k)
+        k, flat = arguments.positive_integer("k", k), self._flatten()
+
+        def draw(required: Tensor, forbidden: Tensor) -> Tensor:
+            """Draw a structure of each item; if an item has no structures left, draw from all its structures."""
+            some = flat.condition(required, forbidden)
+            exhausted = some.log_partition == NEG_INF
+            scores = (
+                torch.where(exhausted.reshape(-1, *(1,) * (score.dim() - 1)), whole, score)
+                if len(score) == len(exhausted)
+                else score
+                for whole, score in zip(flat.scores, some.scores, strict=True)
+            )
+            return flat._with_scores(*scores).sample()
+
+        guards.require_feasible(*self._best())
+        result = sample_without_replacement(
+            k,
+            flat.scores[0].shape,
+            lambda required, forbidden: flat.condition(required, forbidden).log_partition,
+            draw,
+            flat.to_parts,
+            flat._distinguishing_parts,
+            flat.scores[0].device,
+        )
+        return arguments.several(self._to_batch(result), len(self.batch_shape))
 
     # Random scores.
 

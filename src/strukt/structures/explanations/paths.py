@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strukt.structures.explanations.wording import unknown
+from strukt.structures.monotone_alignment.reference import STEPS
 
 MOVES = ("match", "insert", "delete")
-STEPS = ((1, 1), (0, 1), (1, 0))
-"""The rows and columns by which each move advances."""
 
 
 def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:

@@ -8,8 +8,6 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.extended import at_rank, settled, share
 from strukt.kernels.jit import inner, kernel, leading, scratch
 from strukt.structures.monotone_alignment.cpu_forward import (
-    INSERT,
-    MATCH,
     diagonal,
     load_transition,
     rows_entered,
@@ -17,6 +15,7 @@ from strukt.structures.monotone_alignment.cpu_forward import (
     total,
     weigh,
 )
+from strukt.structures.monotone_alignment.reference import INSERT, MATCH
 
 
 @inner

@@ -7,8 +7,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.extended import at_rank, from_log, settled, to_log
 from strukt.kernels.jit import inner, kernel, leading, scratch
-
-MATCH, INSERT, DELETE = 0, 1, 2
+from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
 
 
 @kernel

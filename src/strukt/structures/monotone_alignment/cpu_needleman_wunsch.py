@@ -11,7 +11,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.cpu_kbest import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel, write
-from strukt.structures.monotone_alignment.cpu_forward import DELETE, INSERT
+from strukt.structures.monotone_alignment.reference import DELETE, INSERT
 
 
 @inner

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from strukt.kernels.engine.program import Program, ProgramBuilder
+from strukt.structures.monotone_alignment.reference import STEPS
 
 
 def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Program:
@@ -34,7 +35,7 @@ def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Progra
     if m == 0:
         return p.build(ends, ones[0], count=3)
     p.sum(path[0, 0, 0], ones[0], weight=move[0, 0, 0], stage=0)
-    for way, (down, right) in enumerate(((1, 1), (0, 1), (1, 0))):
+    for way, (down, right) in enumerate(STEPS):
         i, j = np.ogrid[down:n, right:m]
         before = path[i - down, j - right, 0]
         p.sum(path[i, j, way], before, count=3, weight=move[i, j, way], each=pair[way, 0], stage=i + j)

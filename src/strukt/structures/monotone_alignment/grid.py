@@ -7,7 +7,7 @@ from functools import cache
 
 from torch import Tensor
 
-from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
+from strukt.structures.monotone_alignment.reference import MATCH, STEPS
 
 
 def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
@@ -32,10 +32,9 @@ def paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
     """Return all paths from the first cell to this one, each as rows of cells with the moves into them."""
     if i == j == 0:
         return [((0, 0, MATCH),)]
-    steps = ((MATCH, 1, 1), (INSERT, 0, 1), (DELETE, 1, 0))
     return [
         (*path, (i, j, move))
-        for move, down, right in steps
+        for move, (down, right) in enumerate(STEPS)
         if i >= down and j >= right
         for path in paths_to(i - down, j - right)
     ]

@@ -13,6 +13,10 @@ from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import NEG_INF, Max, Semiring
 
 MATCH, INSERT, DELETE = 0, 1, 2
+
+STEPS = ((1, 1), (0, 1), (1, 0))
+"""The rows and columns by which each move advances."""
+
 MIRRORED = [MATCH, DELETE, INSERT]
 """The moves after swapping the two sequences."""
 
