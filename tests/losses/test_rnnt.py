@@ -60,6 +60,47 @@ def test_rnnt_derivatives_of_second_order():
     assert gradgradcheck(loss, scores)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")  # by torch.compile
+def test_rnnt_under_transforms_and_when_compiled():
+    scores, tangent = lattice(), lattice(seed=1)
+    scores[2, 2:], scores[1, :, 1:] = math.nan, math.nan  # padding
+
+    def loss(leaf: Tensor, words: Tensor = WORDS, frames=FRAME_LENGTHS, counts=TARGET_LENGTHS) -> Tensor:
+        return strukt.rnnt_loss(leaf, words, frames, counts, reduction="sum")
+
+    leaf = scores.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(leaf), leaf, create_graph=True)
+    (second,) = torch.autograd.grad((gradient * tangent).sum(), leaf)
+    assert torch.allclose(torch.func.grad(loss)(scores), gradient)
+    value, slope = torch.func.jvp(loss, (scores,), (tangent,))
+    assert torch.allclose(value, loss(scores))
+    assert torch.allclose(slope, (gradient.nan_to_num() * tangent).sum())
+    of_gradient = torch.func.jvp(torch.func.grad(loss), (scores,), (tangent,))[1]
+    assert torch.allclose(of_gradient, second)
+    items = torch.func.vmap(torch.func.grad(lambda *item: loss(*(each.unsqueeze(0) for each in item))))
+    assert torch.allclose(items(scores, WORDS, FRAME_LENGTHS, TARGET_LENGTHS), gradient)
+    compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
+    assert torch.allclose(torch.autograd.grad(compiled(leaf), leaf)[0], gradient)
+
+
+def test_rnnt_gradients_of_several_losses_at_once():
+    scores = lattice().requires_grad_()
+    losses = strukt.rnnt_loss(scores, WORDS, FRAME_LENGTHS, TARGET_LENGTHS, reduction="none")
+    weights = torch.randn(3, 4, dtype=scores.dtype, generator=torch.Generator().manual_seed(0))
+    (together,) = torch.autograd.grad(losses, scores, weights, is_grads_batched=True, retain_graph=True)
+    for weight, gradient in zip(weights, together, strict=True):
+        assert torch.allclose(gradient, torch.autograd.grad(losses, scores, weight, retain_graph=True)[0])
+
+
+def test_bounded_gradients_of_rnnt_need_reverse_mode():
+    def loss(leaf: Tensor) -> Tensor:
+        return strukt.rnnt_loss(leaf, WORDS, FRAME_LENGTHS, TARGET_LENGTHS, clamp=0.1)
+
+    with pytest.raises(NotImplementedError, match="clamp clips gradients only in reverse mode"):
+        torch.func.grad(loss)(lattice())
+
+
 def test_rnnt_is_the_same_in_blocks_of_frames(monkeypatch):
     given = WORDS, FRAME_LENGTHS, TARGET_LENGTHS
     whole, blocks = lattice().requires_grad_(), lattice().requires_grad_()

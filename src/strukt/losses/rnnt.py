@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
+from strukt.kernels.autograd import is_plain
 from strukt.losses.transcripts import lengths_on, reduced, require_reduction
 from strukt.structures.transducer.distribution import Transducer
 from strukt.structures.transducer.emissions import labels_of_nodes
@@ -42,7 +43,7 @@ def rnnt_loss(
         target_lengths: ``(B,)``, the number of labels of each target.
         blank: The blank label, which moves on to the next frame; counted from the end if negative.
         clamp: Clip the gradient of each item's loss with respect to the logits to ``[-clamp, clamp]``; 0 or less
-            for no clipping. With clipping there are no second derivatives.
+            for no clipping. With clipping there are no second derivatives, no forward mode and no ``torch.func``.
         reduction: ``"none"`` for the losses ``(B,)`` of all items, or their ``"sum"`` or ``"mean"``.
         fused_log_softmax: Whether to apply ``log_softmax`` to the logits; False if they are log-probabilities
             already.
@@ -54,6 +55,7 @@ def rnnt_loss(
 
     Raises:
         ValueError: If shapes, types or values do not fit, or the reduction is unknown.
+        NotImplementedError: If gradients are to be clipped under ``torch.func`` or in forward mode.
 
     Complexity:
         Time O(T U V) per item.
@@ -93,6 +95,11 @@ def rnnt_loss(
 
 def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor, bound: float) -> Tensor:
     """Return the losses ``(batch,)``, with gradients that are clipped before a reduction scales them."""
+    if not (is_plain() or torch.compiler.is_compiling()):
+        raise NotImplementedError(
+            "clamp clips gradients only in reverse mode, not under torch.func or in forward mode; leave it out, "
+            "and clip the gradients that torch.func returns"
+        )
     with torch.enable_grad():
         leaf = logits.detach().requires_grad_()
         losses = losses_of(leaf)

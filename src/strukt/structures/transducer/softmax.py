@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
+
 BLOCK = 1 << 20
 """The number of scores processed at once on a CPU: few enough for its caches, many enough to amortise calls."""
 
@@ -17,7 +19,8 @@ BLOCK = 1 << 20
 def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
     """Return the log-softmax of logits ``(batch, n, m + 1, c)`` at two labels a node: ``(batch, n, m + 1, 2)``.
 
-    Only the gradient is as large as the logits; it is computed item by item, without the padding.
+    Only the gradient is as large as the logits; it is computed item by item, without the padding. Under
+    ``torch.func``, in forward mode and in compiled code it is `_written_out`.
 
     Args:
         logits: In float32 or float64; half precision is computed in float32.
@@ -32,7 +35,20 @@ def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengt
         >>> log_prob_moves(logits, torch.tensor([[[1, 0]]]), torch.tensor([1]), torch.tensor([0])).exp()
         tensor([[[[0.7500, 0.2500]]]])
     """
+    if not is_plain():
+        return _written_out(logits, labels, lengths, target_lengths)
     return _LogProbMoves.apply(logits, labels, lengths, target_lengths)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _written_out(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    """Compute `log_prob_moves` by plain operations, with several tensors of the size of the logits."""
+    frame, count = (torch.arange(size, device=logits.device) for size in logits.shape[1:3])
+    inside = (frame.unsqueeze(-1) < lengths[:, None, None]) & (count <= target_lengths[:, None, None])
+    inside = inside.unsqueeze(-1)
+    scores = torch.where(inside, logits, 0.0)  # padding may hold NaN, whose softmax has no gradient
+    moves = scores.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
+    chosen = moves.gather(-1, labels.unsqueeze(1).expand(*logits.shape[:-1], 2))
+    return torch.where(inside, chosen, 0.0)
 
 
 class _LogProbMoves(Function):
@@ -49,6 +65,11 @@ class _LogProbMoves(Function):
 
     @staticmethod
     def backward(ctx: Any, grads: Tensor) -> Any:
+        if is_batched(grads):
+            logits = ctx.saved_tensors[0]
+            with torch.enable_grad():
+                moves = _written_out(*ctx.saved_tensors)
+            return *differentiable_gradients(moves, (logits,), grads), None, None, None
         gradient = _Gradient.apply(grads, *ctx.saved_tensors)  # type: ignore[no-untyped-call]
         return gradient, None, None, None
 
