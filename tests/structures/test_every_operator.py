@@ -51,6 +51,26 @@ def test_expanded_without_a_batch(subject):
 
 
 @of_every_structure
+def test_cross_entropies_and_divergences_broadcast(subject):
+    one, several = (
+        subject.case(shape, lengths=[subject.size], seed=seed) for seed, shape in enumerate([(2,), (3, 1)])
+    )
+    try:
+        value = one.distribution().cross_entropy(several.distribution())
+    except NotImplementedError:
+        pytest.skip("has no cross-entropies")
+    other_way = several.distribution().cross_entropy(one.distribution())
+    divergence = torch.distributions.kl_divergence(one.distribution(), several.distribution())
+    assert value.shape == other_way.shape == divergence.shape == (3, 2)
+    for i in range(3):
+        for j in range(2):
+            p, q = one.item((j,)).distribution(), several.item((i, 0)).distribution()
+            assert torch.allclose(value[i, j], p.cross_entropy(q))
+            assert torch.allclose(other_way[i, j], q.cross_entropy(p))
+            assert torch.allclose(divergence[i, j], torch.distributions.kl_divergence(p, q))
+
+
+@of_every_structure
 def test_an_empty_batch(subject):
     for operator in (*OPERATORS, *CALLED):
         case = subject.case((0,)).leaves()

@@ -320,6 +320,18 @@ def test_cross_entropies_need_the_same_parts():
     torch.testing.assert_close(chain().cross_entropy(each), chain().entropy())
 
 
+def test_cross_entropies_need_batches_that_broadcast_and_equal_lengths():
+    def trees(*batch, lengths=None, **options):
+        return strukt.ProjectiveTree(torch.zeros(*batch, 3, 4), lengths, labelled=False, **options)
+
+    with pytest.raises(ValueError, match=r"other has batch_shape \(3,\); expected one that broadcasts .* \(2,\)$"):
+        trees(2).cross_entropy(trees(3))
+    with pytest.raises(ValueError, match="other differs from this distribution in lengths for batch item 1"):
+        trees(lengths=3).cross_entropy(trees(2, lengths=[3, 2]))
+    with pytest.raises(NotImplementedError, match=r"^single_root is False in other and True in this distribution"):
+        trees(2).cross_entropy(trees(2, single_root=False))
+
+
 def test_cross_entropies_of_two_precisions_are_in_the_higher():
     single, double = (strukt.SpanTree(torch.zeros(4, 4, 2, dtype=each)) for each in (torch.float32, torch.float64))
     torch.testing.assert_close(single.cross_entropy(double), double.entropy())

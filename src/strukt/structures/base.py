@@ -175,20 +175,41 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     def _require_same_kind(self, other: Any) -> None:
         if type(other) is not type(self) or other.options != self.options:
             raise NotImplementedError(f"{self} and {other} are distributions over different structures")
-        if other.scores[0].shape != self.scores[0].shape:
+        mine, theirs = (each.scores[0].shape[-len(self.extents[0]) :] for each in (self, other))
+        if mine != theirs:
             raise ValueError(
-                f"other has {self.score_names[0]} of shape {tuple(other.scores[0].shape)}; expected that of this "
-                f"distribution, {tuple(self.scores[0].shape)}"
+                f"other has {self.score_names[0]} of shape batch + {tuple(theirs)}; expected that of this "
+                f"distribution, batch + {tuple(mine)}"
             )
+
+    def _aligned(self, other: Any) -> tuple[Self, Self]:
+        """Return this distribution and another over the same structures, expanded to their common batch shape.
+
+        Raises:
+            NotImplementedError: If ``other`` is a distribution over other structures.
+            ValueError: If the shapes do not fit together, or (with ``validate_args``) lengths or constants differ.
+        """
+        self._require_same_kind(other)
+        left, right = self, other
+        if left.batch_shape != right.batch_shape:
+            try:
+                shape = arguments.broadcast_shapes(left.batch_shape, right.batch_shape)
+            except RuntimeError:
+                raise ValueError(
+                    f"other has batch_shape {tuple(right.batch_shape)}; expected one that broadcasts with that of "
+                    f"this distribution, {tuple(left.batch_shape)}"
+                ) from None
+            left, right = left.expand(shape), right.expand(shape)
         if self._validate_args:
             names = ("lengths", *self.constant_names)
-            for name, mine, theirs in zip(names, self._integers(), other._integers(), strict=True):
+            for name, mine, theirs in zip(names, left._integers(), right._integers(), strict=True):
                 if mine.shape != theirs.shape:
                     raise ValueError(
                         f"other has {name} of shape {tuple(theirs.shape)}; expected that of this distribution, "
                         f"{tuple(mine.shape)}"
                     )
                 guards.require_equal(mine, theirs, name)
+        return left, right
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.

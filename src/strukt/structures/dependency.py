@@ -66,6 +66,11 @@ class DependencyTree(ArcStructure, abc.ABC):
     def _require_same_kind(self, other: Any) -> None:
         if isinstance(other, DependencyTree) and other.labelled != self.labelled:
             raise NotImplementedError(f"of {self} and {other} only one has labels on its arcs")
+        if type(other) is type(self) and other.single_root != self.single_root:
+            raise NotImplementedError(
+                f"single_root is {other.single_root} in other and {self.single_root} in this distribution: "
+                "distributions over different sets of trees are not compared"
+            )
         super()._require_same_kind(other)
 
     def _are_structures(self, event: Tensor) -> Tensor:

@@ -116,16 +116,17 @@ class ExactInference(ScoredStructures):
     def cross_entropy(self, other: Self) -> Tensor:
         """Return -E[log other] in nats, ``batch``; +inf if ``other`` forbids a structure that this one allows.
 
-        An infinite cross-entropy is a constant: its item has the gradient 0, in both distributions and to any
-        order, so that a loss may leave it out. The same holds for ``torch.distributions.kl_divergence``. If this
-        distribution has no structure for an item, both are 0, with the gradient 0.
+        Batch shapes broadcast. An infinite cross-entropy is a constant: its item has the gradient 0, in both
+        distributions and to any order, so that a loss may leave it out. All of this also holds for
+        ``torch.distributions.kl_divergence``. If this distribution has no structure for an item, both are 0, with
+        the gradient 0.
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.
             ValueError: If the shapes do not fit together, or (with ``validate_args``) lengths or constants differ.
         """
-        self._require_same_kind(other)
-        mine, theirs = self._arguments(), other._arguments()
+        left, right = self._aligned(other)
+        mine, theirs = left._arguments(), right._arguments()
         count = len(self.scores)
         dtype = torch.promote_types(self.scores[0].dtype, other.scores[0].dtype)
         scores, others = [], []
@@ -134,7 +135,7 @@ class ExactInference(ScoredStructures):
             scores.append(score.expand(shape).to(dtype))
             others.append(other_score.expand(shape).to(dtype))
         value = self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
-        return self._to_batch(constant_at_zero(value))  # 0 is a minimum, or an item without structures
+        return left._to_batch(constant_at_zero(value))  # 0 is a minimum, or an item without structures
 
     def expectation(self, values: Tensor) -> Tensor:
         """Return the expected sum of the ``values`` of the main parts that a structure uses: ``batch``.

@@ -155,8 +155,8 @@ class LowRankPCFG(ContextFreeGrammar):
 
     def cross_entropy(self, other: Self) -> Tensor:
         """Return -E[log other] under this distribution in nats, ``batch``; ``other`` may have another rank."""
-        self._require_same_kind(other)
-        return self.to_pcfg().cross_entropy(other.to_pcfg()).to(self.scores[0].dtype)
+        mine, theirs = self._aligned(other)
+        return mine.to_pcfg().cross_entropy(theirs.to_pcfg()).to(self.scores[0].dtype)
 
     @property
     def log_count(self) -> Tensor:
