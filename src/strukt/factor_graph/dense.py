@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.factor_graph.factor import AnyFactor, require_trailing
+from strukt.factor_graph.factor import AnyFactor, folded, require_trailing
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import Variables, VariablesLike, collect
@@ -51,7 +51,10 @@ class Dense(AnyFactor, Soft):
         super().__init__(collect(groups, "variables").flatten() if groups else variables)
         self.sizes = tuple(len(group) for group in groups) if groups else (2,) * self.variables.size
         require_trailing("table", table, self.sizes)
-        self.table = table.reshape(*table.shape[: table.dim() - len(self.sizes)], -1)
+        self.table = table
+
+    def arranged(self, name: str) -> Tensor:
+        return folded(super().arranged(name), len(self.sizes))
 
     @property
     def assignments(self) -> Tensor:

@@ -81,10 +81,19 @@ class AnyFactor(abc.ABC):
     @property
     def batch_shape(self) -> torch.Size:
         """The broadcast batch shape of the tensors."""
-        shapes = [getattr(self, name).shape for name in self.tensors]
+        shapes = [self.arranged(name).shape for name in self.tensors]
         return arguments.broadcast_shapes(
             *(shape[: len(shape) - axes] for shape, axes in zip(shapes, self.tensors.values(), strict=True))
         )
+
+    def arranged(self, name: str) -> Tensor:
+        """Return a tensor with its axes in the number that `tensors` says.
+
+        The attributes are the tensors that the user passed, not views of them: a parameter may get new data, as
+        in ``module.double()``, which a view would miss.
+        """
+        value: Tensor = getattr(self, name)
+        return value
 
     def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
         """Return the factor with tensors that have one batch axis, of size 1 if all items share the tensor.
@@ -97,7 +106,7 @@ class AnyFactor(abc.ABC):
             return self
         bound = copy.copy(self)
         for name, axes in self.tensors.items():
-            value: Tensor = getattr(self, name).to(scores)
+            value = self.arranged(name).to(scores)
             batched, local = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
             shared = batched.numel() == 1
             rows = value if shared else value.expand(batch_shape + local)
@@ -211,6 +220,12 @@ class Factor(AnyFactor):
 
 def _described(result: object) -> str:
     return f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
+
+
+def folded(value: Tensor, axes: int) -> Tensor:
+    """Return a tensor with its last axes as a single one, also if there are none."""
+    batch = value.dim() - axes
+    return value.reshape(*value.shape[:batch], value.shape[batch:].numel())
 
 
 def require_trailing(name: str, value: Tensor, shape: tuple[int, ...]) -> None:

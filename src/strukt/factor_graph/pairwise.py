@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.factor_graph.factor import AnyFactor, Entry, require_trailing
+from strukt.factor_graph.factor import AnyFactor, Entry, folded, require_trailing
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import VariablesLike, collect
 from strukt.inference.lp_sparsemap.graph import PAIR
@@ -45,8 +45,12 @@ class Pairwise(AnyFactor, Soft):
         if first.shape != second.shape:
             raise ValueError(f"a has shape {first.shape} and b {second.shape}; expected the same")
         require_trailing("scores", scores, first.shape)
-        self.scores = scores.reshape(*scores.shape[: scores.dim() - first.ndim], first.size)
+        self.scores = scores
+        self._axes = first.ndim
         super().__init__(collect([first.flatten(), second.flatten()], "(a, b)").flatten())
+
+    def arranged(self, name: str) -> Tensor:
+        return folded(super().arranged(name), self._axes)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         first, second = assignments.chunk(2, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -119,14 +120,18 @@ class Chain(Structure, Soft):
             raise ValueError(f"tags has shape {rows.shape}; expected (n, c)")
         n, c = rows.shape
         arguments.scores("transition", transition, f"({c}, {c})", 2)
-        steps = transition.unsqueeze(0) if transition.dim() == 2 else transition
-        if steps.shape[-2:] != (c, c) or steps.shape[-3] not in (1, n - 1):
+        steps = 1 if transition.dim() == 2 else transition.shape[-3]
+        if transition.shape[-2:] != (c, c) or steps not in (1, n - 1):
             raise ValueError(
                 f"transition has shape {tuple(transition.shape)}; expected ({c}, {c}), batch + ({n - 1}, {c}, "
                 f"{c}) or batch + (1, {c}, {c})"
             )
-        self.transition = steps
+        self.transition = transition
         super().__init__(rows, self._chain)
+
+    def arranged(self, name: str) -> Tensor:
+        transition = super().arranged(name)
+        return transition.unsqueeze(0) if transition.dim() == 2 else transition
 
     def groups(self) -> list[Places]:
         return list(np.arange(self.variables.size).reshape(self.shape))
@@ -191,7 +196,7 @@ class Tree(Structure):
                 f"arcs has shape {rows.shape}; expected (n, n + 1): a row for each word, with a column for each "
                 "head, the root first"
             )
-        super().__init__(rows, lambda scores: self.kind(scores, single_root=single_root, labelled=False))
+        super().__init__(rows, functools.partial(self.kind, single_root=single_root, labelled=False))
 
 
 class ProjectiveTree(Tree):
