@@ -123,6 +123,7 @@ def test_sequences_one_behind_the_other_become_a_batch():
         ([6, -1], "x has shape .* and lengths is .*; expected .* whole numbers of 0 or more"),
         ([2.0, 3.0], "whole numbers"),
         (5, "one for each sequence"),
+        ([True] * 5, "whole numbers"),
     ],
 )
 def test_other_lengths_of_them_are_refused(lengths, message):

@@ -32,3 +32,9 @@ def test_an_encoder_that_sees_what_follows_is_refused():
             ValueError, match="encoder sees words to the right; expected one with causal=True"
         ):
             CausalLanguageModel(WORDS, 8, encoder)
+
+
+def test_a_window_below_zero_is_refused():
+    encoder = Transformer(8, 8, heads=2, causal=True)
+    with pytest.raises(ValueError, match="window is -1; expected 0 or more"):
+        CausalLanguageModel(9, 8, encoder, window=-1)

@@ -75,7 +75,8 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
     rows = torch.as_tensor(x)
     sizes = torch.as_tensor(lengths, device=rows.device)
     sizes = sizes if sizes.numel() else sizes.long()  # PyTorch converts an empty list to float32
-    if not rows.dim() or sizes.dim() != 1 or sizes.is_floating_point() or (sizes < 0).any():
+    whole = not sizes.is_floating_point() and sizes.dtype != torch.bool
+    if not rows.dim() or sizes.dim() != 1 or not whole or (sizes < 0).any():
         raise ValueError(
             f"x has shape {tuple(rows.shape)} and lengths is {lengths!r:.60}; expected (m, *event), and whole "
             "numbers of 0 or more, one for each sequence"

@@ -37,7 +37,8 @@ class CausalLanguageModel(LeftToRightModel):
             this many words has the same probability whether it is read in chunks or at once.
 
     Raises:
-        ValueError: If a size is less than 1, the encoder is not causal, or `dropout` is not a probability.
+        ValueError: If a size is less than 1, the encoder is not causal, `dropout` is not a probability, or
+            `window` is below 0.
 
     Examples:
         >>> encoder = MeanFieldEncoder(8, 16, channels=4, iterations=2, rank=4, causal=True)
@@ -58,6 +59,8 @@ class CausalLanguageModel(LeftToRightModel):
         super().__init__(words, size)
         if not encoder.causal:
             raise ValueError("encoder sees words to the right; expected one with causal=True")
+        if window < 0:
+            raise ValueError(f"window is {window}; expected 0 or more")
         self.encoder = encoder
         self.project = nn.Linear(encoder.size, size)
         self.dropout = nn.Dropout(dropout)
