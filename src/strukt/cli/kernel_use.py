@@ -64,17 +64,16 @@ def _factor_graph(dtype: torch.dtype) -> None:
     graph.add(factors.RelaxedKnapsack(x[1], torch.ones(4, dtype=dtype), 3.0))
     graph.add(factors.Pairwise(x[1, 0], x[2, 0], torch.ones((), dtype=dtype)))
     graph.add(factors.Dense(x[2, :2], torch.zeros(2, 2, dtype=dtype)))
-    _relaxed(graph, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
     trees = FactorGraph()
     arcs = trees.variables(3, 4)
     trees.add(factors.Tree(arcs))
     trees.add(factors.Budget(arcs[:, 1], 1))
-    _relaxed(trees, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
     tags = FactorGraph()
     y = tags.variables(3, 4)
     tags.add(factors.Chain(y, torch.zeros(4, 4, dtype=dtype)))
     tags.add(factors.Budget(y[:, 1], 1))
-    _relaxed(tags, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
+    for each in (graph, trees, tags):
+        _relaxed(each, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
 
 
 def _relaxed(graph: FactorGraph, scores: Tensor) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import torch
@@ -49,16 +49,12 @@ ORACLES: dict[str, Oracle] = {
 """Operators of a distribution by name, the most used first."""
 
 
-def _value(mapped: tuple[Tensor, Tensor]) -> Tensor:
-    return mapped[1]
-
-
 def _gradient(mapped: tuple[Tensor, Tensor]) -> Tensor:
     gradient: Tensor = torch.autograd.grad(mapped[1].square().sum(), mapped[0])[0]
     return gradient
 
 
-OF_MAPPINGS: dict[str, Oracle] = {"value": _value, "gradient": _gradient}
+OF_MAPPINGS: dict[str, Oracle] = {"value": itemgetter(1), "gradient": _gradient}
 """Operators of a mapping of vectors, by name."""
 
 MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -71,9 +67,6 @@ MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "ksubset": partial(mappings.ksubset, k=2),
     "budget": partial(mappings.budget, k=2),
 }
-
-STRUCTURES: dict[str, Callable[..., Any]] = {}
-"""Functions by name that compute a distribution, or the argument and value of a mapping, of random scores."""
 
 
 def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64, device: str = "cpu") -> Any:
@@ -90,15 +83,13 @@ def _of_mapping(
     return x.requires_grad_(), mapping(x)
 
 
-def _compiles_slowly(subject: Subject) -> bool:
-    """Return True for structures whose kernels take longest to compile, so that they are checked last."""
-    return "PCFG" in subject.name
+_GRAMMARS_LAST = sorted(SUBJECTS, key=lambda subject: "PCFG" in subject.name)  # they compile for the longest time
 
-
-STRUCTURES |= {
-    subject.name: partial(_of_subject, subject) for subject in sorted(SUBJECTS, key=_compiles_slowly)
+STRUCTURES: dict[str, Callable[..., Any]] = {
+    **{subject.name: partial(_of_subject, subject) for subject in _GRAMMARS_LAST},
+    **{name: partial(_of_mapping, mapping) for name, mapping in MAPPINGS.items()},
 }
-STRUCTURES |= {name: partial(_of_mapping, mapping) for name, mapping in MAPPINGS.items()}
+"""Functions by name that compute a distribution, or the argument and value of a mapping, of random scores."""
 
 
 def oracles_of(structure: str) -> dict[str, Oracle]:

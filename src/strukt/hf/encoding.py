@@ -140,22 +140,14 @@ def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[s
 
 
 def _require_heads(heads: Sequence[int], n: int) -> None:
-    """Check that no head lies after the sentence; heads below 0 are unknown.
-
-    Raises:
-        ValueError: If a head does.
-    """
+    """Raise ValueError if a head lies after the sentence; heads below 0 are unknown."""
     for word, head in enumerate(heads, 1):
         if head > n:
             raise ValueError(f"heads has {head} for word {word}; expected 0 for the root, or a word up to {n}")
 
 
 def _require_nested(spans: Sequence[Span], n: int) -> None:
-    """Check that spans lie within the sentence, and neither cross nor repeat.
-
-    Raises:
-        ValueError: If a span is outside, or two spans cross or are the same; the error names them.
-    """
+    """Raise ValueError if a span is not within the sentence, or two spans cross or are the same."""
     around: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         start, end, _ = span

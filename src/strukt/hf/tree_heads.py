@@ -180,11 +180,7 @@ def _gold(labels: Tensor, lengths: Tensor, label_count: int) -> GoldSpans:
 
 
 def _require_labels(relations: Tensor, label_count: int) -> None:
-    """Check that the label of each arc, `(batch, n)`, is less than `label_count`.
-
-    Raises:
-        ValueError: If a label is not; the error names word and batch item.
-    """
+    """Raise ValueError if the label of an arc, `(batch, n)`, is not less than `label_count`."""
     wrong = (relations >= label_count).nonzero()
     if len(wrong):
         item, word = wrong[0].tolist()

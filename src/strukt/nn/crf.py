@@ -166,11 +166,7 @@ class CRF(nn.Module):
 
 
 def _checked(constraints: Constraints | None, tags: int) -> Constraints:
-    """Check the constraints and return them; without any, return constraints that allow everything.
-
-    Raises:
-        ValueError: If they are not `Constraints`, not Boolean, or have the wrong shape.
-    """
+    """Return the constraints, or those that allow everything; raise ValueError if a type or a shape is wrong."""
     shapes = (tags,), (tags, tags), (tags,)
     if constraints is None:
         return Constraints(*(torch.ones(shape, dtype=torch.bool) for shape in shapes))

@@ -216,11 +216,7 @@ class NeuralHMM(nn.Module):
 
 
 def _count_of(blocks: Tensor) -> int:
-    """Return the number of blocks.
-
-    Raises:
-        ValueError: If they are not integers, or not all numbers from 0 to the largest one.
-    """
+    """Return the number of blocks; raise ValueError unless they are all integers from 0 to the largest one."""
     arguments.integers("blocks", blocks, "(v,)", getattr(blocks, "device", torch.device("cpu")))
     distinct = sorted(set(blocks.flatten().tolist()))
     if distinct != list(range(len(distinct))) or not distinct:

@@ -243,11 +243,7 @@ def _turned(values: Tensor, tall: Tensor, shape: tuple[int, int], beyond: float)
 
 
 def _require_matching(scores: Tensor, rows: Tensor) -> None:
-    """Check that each item permits a matching; without one, the factors would never agree.
-
-    Raises:
-        InfeasibleError: If an item permits no matching.
-    """
+    """Raise InfeasibleError if an item permits no matching: its factors would never agree."""
     _ = Matching(scores.detach(), rows).mode
 
 

@@ -193,11 +193,7 @@ class _Levels(NamedTuple):
 
 
 def _levels(heads: Tensor, lengths: Tensor) -> _Levels:
-    """Return the nodes of all trees by level.
-
-    Raises:
-        ValueError: If a word does not reach the root.
-    """
+    """Return the nodes of all trees by level; raise ValueError if a word does not reach the root."""
     batch, n = heads.shape
     above = functional.pad(heads, (1, 0))
     depths = _depths(above).masked_fill(~mask_of(lengths + 1, n + 1), -1)
@@ -231,11 +227,7 @@ def _depths(above: Tensor) -> Tensor:
 
 
 def _heads(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return the head of each word, `(batch, n)`, and 0 in the padding.
-
-    Raises:
-        ValueError: If a word does not have exactly one head.
-    """
+    """Return the head of each word, `(batch, n)`, 0 in the padding; raise ValueError unless it has exactly one."""
     used = arcs != 0
     counts = used.sum(-1)
     wrong = (counts != 1) & mask_of(lengths, arcs.shape[1])

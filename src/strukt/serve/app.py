@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
@@ -33,22 +33,15 @@ from strukt.serve.workers import BUSY, LateError, OverloadError
 from strukt.tasks.common.model import Model
 from strukt.viz import svg
 
+MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+"""The media types of the files of the page, by suffix."""
+
 ASSETS = {
-    "/": ("page.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/page.js": ("page.js", "text/javascript"),
-    "/drawing.js": ("drawing.js", "text/javascript"),
-    "/state.js": ("state.js", "text/javascript"),
-    "/choice.js": ("choice.js", "text/javascript"),
-    "/elements.js": ("elements.js", "text/javascript"),
-    "/files.js": ("files.js", "text/javascript"),
-    "/beside.js": ("beside.js", "text/javascript"),
-    "/keep.js": ("keep.js", "text/javascript"),
-    "/parts.js": ("parts.js", "text/javascript"),
-    "/conditions.js": ("conditions.js", "text/javascript"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/" if path.suffix == ".html" else f"/{path.name}": path
+    for path in sorted(Path(__file__).parent.iterdir())
+    if path.suffix in MEDIA
 }
-"""The files of the page with their media types, by address."""
+"""The files of the page, by address."""
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "The request is too large"},
@@ -170,11 +163,11 @@ async def _hung_up(request: Request) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    for address, (name, kind) in ASSETS.items():
-        text = (files("strukt.serve") / name).read_text(encoding="utf-8")
-        if name == "page.css":
+    for address, path in ASSETS.items():
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".css":
             text += svg.STYLE
-        app.add_api_route(address, _asset_route(text, kind), include_in_schema=False)
+        app.add_api_route(address, _asset_route(text, MEDIA[path.suffix]), include_in_schema=False)
 
 
 def _asset_route(text: str, kind: str) -> Any:
