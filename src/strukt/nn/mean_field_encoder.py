@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from torch import Tensor, nn
+from typing_extensions import override
 
 from strukt.checks.lengths import Lengths
-from strukt.nn.encoders import mask_of
+from strukt.nn.encoders import SentenceEncoder, mask_of
 from strukt.nn.inputs import lengths_of, require_sizes
 from strukt.nn.probabilistic_transformer import Encoding, ProbabilisticTransformer
 
 
-class MeanFieldEncoder(nn.Module):
+class MeanFieldEncoder(SentenceEncoder):
     """An encoder that turns word vectors into label scores and refines them by mean field.
+
+    Its outputs are the refined label scores, in the dtype of the weights.
 
     Args:
         inputs: Size of the input vectors.
@@ -54,27 +57,12 @@ class MeanFieldEncoder(nn.Module):
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.
         """
-        result: Encoding = self.mean_field(*self._scores_of(x, lengths))
-        return result
-
-    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Encode a batch of sentences.
-
-        Args:
-            x: `(batch, n, inputs)`; padding is ignored.
-            lengths: `(batch,)`; all n if None.
-
-        Returns:
-            `(batch, n, size)`, the label scores, zero in the padding; in the dtype of the weights.
-
-        Raises:
-            ValueError: If a shape is wrong, or a length is not between 0 and n.
-        """
-        scores = self.mean_field.label_scores(*self._scores_of(x, lengths))
-        return scores.to(next(self.parameters()).dtype)
-
-    def _scores_of(self, x: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
-        """Return the label scores before mean field, and the lengths."""
         lengths = lengths_of("x", x, self.inputs, lengths)
         outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
-        return self.scores(x.masked_fill(outside, 0)), lengths
+        result: Encoding = self.mean_field(self.scores(x.masked_fill(outside, 0)), lengths)
+        return result
+
+    @override
+    def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
+        scores = self.mean_field.label_scores(self.scores(x), lengths)
+        return scores.to(next(self.parameters()).dtype)
