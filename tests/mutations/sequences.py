@@ -241,12 +241,12 @@ SEQUENCES = [
             CHAIN: {
                 "kernels/semiring": [
                     ("return (log_total + top)", "return (log_total - top)"),
-                    ("top = torch.where(top == NEG_INF, torch.zeros_like(top), top)", "top = 1 * top"),
+                    ("top = finite(x.detach().amax(dim, keepdim=True))", "top = x.detach().amax(dim, keepdim=True)"),
                     ("return shifted - torch.where(", "return shifted + torch.where("),
                     ("return values.max(dim).values", "return values.min(dim).values"),
                     ("values.detach() + noise", "values.detach() - noise"),
                     ("(self.k - 1, *scores.shape), NEG_INF", "(self.k - 1, *scores.shape), 0.0"),
-                    ("entropies + _surprise(", "entropies - _surprise("),
+                    ("entropies - finite(", "entropies + finite("),
                     ("crosses - log_q", "crosses + log_q"),
                 ],
                 "structures/linear_chain/reference": [

@@ -19,7 +19,7 @@ from strukt.factor_graph.compile import Arrays, Problem
 from strukt.factor_graph.messages import FactorGroup, factor_groups
 from strukt.inference.settings import require_damping, require_iterations, require_tolerance
 from strukt.kernels.full_precision import full_precision
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 
 
 @dataclass(frozen=True)
@@ -130,19 +130,14 @@ class _Messages:
 
     def beliefs(self, messages: Tensor) -> Tensor:
         """Return the log-weights of the values of each variable, ``(batch, V, 2)``."""
-        finite, ruled_out = self._totals(messages)
-        return torch.where(ruled_out > 0, NEG_INF, self._scores + finite)
+        total, ruled_out = self._totals(messages)
+        return torch.where(ruled_out > 0, NEG_INF, self._scores + total)
 
     def cavities(self, messages: Tensor) -> Tensor:
         """Return the messages to factors ``(batch, copies, 2)``: scores plus messages of all *other* factors."""
-        finite, ruled_out = (total[:, self._copies] for total in self._totals(messages))
-        infinite = messages == NEG_INF
-        others = (
-            self._scores[:, self._copies]
-            + finite
-            - torch.where(infinite, torch.zeros_like(messages), messages)
-        )
-        return _normalised(torch.where(ruled_out > infinite.to(messages), NEG_INF, others))
+        total, ruled_out = (each[:, self._copies] for each in self._totals(messages))
+        others = self._scores[:, self._copies] + total - finite(messages)
+        return _normalised(torch.where(ruled_out > (messages == NEG_INF).to(messages), NEG_INF, others))
 
     def log_partition(self, messages: Tensor, beliefs: Tensor) -> Tensor:
         """Return the Bethe estimate ``(batch,)``: a term per factor and variable, minus a term per message."""
@@ -150,20 +145,15 @@ class _Messages:
         variables = logsumexp(beliefs, -1)
         edges = logsumexp(self.cavities(messages) + messages, -1)
         impossible = torch.cat([factors, variables, edges], -1) == NEG_INF
-        infeasible = impossible.any(-1)
         terms = torch.cat([factors, variables, -edges], -1)
-        return torch.where(
-            infeasible, NEG_INF, torch.where(impossible, torch.zeros_like(terms), terms).sum(-1)
-        )
+        return torch.where(impossible.any(-1), NEG_INF, torch.where(impossible, 0.0, terms).sum(-1))
 
     def _totals(self, messages: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sum of the finite messages to each variable, and the number of messages of -inf."""
         nothing = torch.zeros_like(self._scores)
-        infinite = messages == NEG_INF
-        finite = torch.where(infinite, torch.zeros_like(messages), messages)
         return (
-            nothing.index_add(1, self._copies, finite),
-            nothing.detach().index_add(1, self._copies, infinite.to(messages)),
+            nothing.index_add(1, self._copies, finite(messages)),
+            nothing.detach().index_add(1, self._copies, (messages == NEG_INF).to(messages)),
         )
 
     def _oriented(self, pairs: Tensor) -> Tensor:
@@ -174,8 +164,7 @@ class _Messages:
 def _normalised(pairs: Tensor) -> Tensor:
     """Shift two log-weights so that the larger one is 0; (-inf, -inf) becomes (0, 0)."""
     top = pairs.detach().amax(-1, keepdim=True)
-    none = top == NEG_INF
-    return torch.where(none, torch.zeros_like(pairs), pairs - torch.where(none, torch.zeros_like(top), top))
+    return torch.where(top == NEG_INF, 0.0, pairs - finite(top))
 
 
 def _change(old: Tensor, new: Tensor) -> Tensor:
@@ -184,9 +173,7 @@ def _change(old: Tensor, new: Tensor) -> Tensor:
     same = old == new
     size = 1 + torch.maximum(old.abs(), new.abs())
     infinite = ~same & ((old == NEG_INF) | (new == NEG_INF))
-    change = torch.where(same | infinite, torch.zeros_like(old), old - new).abs() / torch.where(
-        same, 1.0, size
-    )
+    change = torch.where(same | infinite, 0.0, old - new).abs() / torch.where(same, 1.0, size)
     change = torch.where(infinite, torch.inf, change)
     return change.flatten(1).amax(1) if change.shape[1] else change.new_zeros(len(change))
 
@@ -194,5 +181,4 @@ def _change(old: Tensor, new: Tensor) -> Tensor:
 def _probability_of_one(pairs: Tensor) -> Tensor:
     zero, one = _normalised(pairs).unbind(-1)
     none = (pairs == NEG_INF).all(-1)
-    weights = zero.exp() + one.exp()
-    return torch.where(none, torch.zeros_like(one), one.exp() / weights)
+    return torch.where(none, 0.0, one.exp() / (zero.exp() + one.exp()))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strukt.checks import arguments, guards
 from strukt.factor_graph.dense import Dense, DenseOracle
-from strukt.factor_graph.factor import AnyFactor, Factor
+from strukt.factor_graph.factor import AnyFactor, Factor, require_trailing
 from strukt.factor_graph.knapsack import Knapsack
 from strukt.factor_graph.oracles import MapOracle, Oracle
 from strukt.factor_graph.pairwise import Pairwise
@@ -42,10 +42,9 @@ class Arrays:
         Raises:
             ValueError: If the scores do not fit the arrays.
         """
-        values = [scores] if isinstance(scores, Tensor) else list(scores)
-        names = (
-            ["scores"] if isinstance(scores, Tensor) else [f"scores[{place}]" for place in range(len(values))]
-        )
+        single = isinstance(scores, Tensor)
+        values = [scores] if single else list(scores)
+        names = ["scores"] if single else [f"scores[{place}]" for place in range(len(values))]
         if len(values) != len(self.shapes):
             raise ValueError(
                 f"got {len(values)} score tensors for {len(self.shapes)} arrays of variables; expected one for "
@@ -53,9 +52,7 @@ class Arrays:
             )
         batches = []
         for name, value, shape in zip(names, values, self.shapes, strict=True):
-            arguments.scores(name, value, f"batch + {shape}", 0)
-            if value.dim() < len(shape) or tuple(value.shape[value.dim() - len(shape) :]) != shape:
-                raise ValueError(f"{name} has shape {tuple(value.shape)}; expected batch + {shape}")
+            require_trailing(name, value, shape)
             batches.append(value.shape[: value.dim() - len(shape)])
         batch_shape = _broadcast(batches, "the score tensors")
         same = arguments.common_dtype(tuple(values), tuple(names))

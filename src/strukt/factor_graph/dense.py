@@ -15,7 +15,7 @@ from strukt.factor_graph.factor import AnyFactor, folded, require_trailing
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import Variables, VariablesLike, collect
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 
 
 class Dense(AnyFactor, Soft):
@@ -141,10 +141,7 @@ class DenseOracle(Oracle):
 
     def best(self, scores: Tensor) -> Tensor:
         forbidden = scores == NEG_INF
-        total = (
-            torch.where(forbidden, torch.zeros_like(scores), scores) @ self._assignments.T
-            + self._factor.table
-        )
+        total = finite(scores) @ self._assignments.T + self._factor.table
         blocked = forbidden.to(scores) @ self._assignments.T > 0
         return self._assignments[torch.where(blocked, NEG_INF, total).argmax(-1)]
 
@@ -155,13 +152,13 @@ class DenseOracle(Oracle):
         ones = self._assignments > 0
         chosen = torch.where(ones, weights[..., 1].unsqueeze(1), weights[..., 0].unsqueeze(1))
         blocked = chosen == NEG_INF
-        finite = torch.where(blocked, torch.zeros_like(chosen), chosen)
-        total, table = finite.sum(-1), self._factor.table
-        others = (total + table).unsqueeze(-1) - finite
+        permitted, table = finite(chosen), self._factor.table
+        total = permitted.sum(-1) + table
+        others = total.unsqueeze(-1) - permitted
         others = torch.where(blocked.sum(-1, keepdim=True) > blocked.long(), NEG_INF, others)
         nothing = torch.full_like(others, NEG_INF)
         sums = [logsumexp(torch.where(ones == bool(value), others, nothing), 1) for value in (0, 1)]
-        everything = torch.where(blocked.any(-1), NEG_INF, total + table)
+        everything = torch.where(blocked.any(-1), NEG_INF, total)
         return torch.stack(sums, -1), logsumexp(everything, -1)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from strukt.checks import guards
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.factor_graph.factor import AnyFactor
 from strukt.kernels.full_precision import full_precision
-from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, log_softmax, logsumexp
 
 MOST_VARIABLES = 20
 """Maximum number of variables: 2^20 assignments."""
@@ -54,8 +54,7 @@ class Enumeration:
     def entropy(self) -> Tensor:
         """The entropy in nats, ``batch``; differentiable."""
         log_probability = log_softmax(self._padded_scores, -1)
-        finite = torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
-        return -(log_probability.exp() * finite).sum(-1)
+        return -(log_probability.exp() * finite(log_probability)).sum(-1)
 
     @property
     def mode(self) -> Tensor | tuple[Tensor, ...]:
@@ -104,7 +103,7 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
         assignments, scores = assignments[permitted], scores[permitted]
     forbidden = problem.scores == NEG_INF
     ones = assignments.to(problem.scores)
-    variables = ones @ torch.where(forbidden, torch.zeros_like(problem.scores), problem.scores).T
+    variables = ones @ finite(problem.scores).T
     variables = torch.where(ones @ forbidden.to(ones).T > 0, NEG_INF, variables)
     total = (scores + variables).T.reshape(*problem.batch_shape, len(assignments))
     return Enumeration(assignments, total, arrays)

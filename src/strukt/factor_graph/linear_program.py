@@ -80,14 +80,10 @@ def solve_relaxation(
         warn_unless_converged(result)
     shape = problem.batch_shape
     marginals = result.marginals.reshape(*shape, problem.layout.variables).to(device, problem.type)
+    numbers = ("status", "gap", "bound", "iterations", "primal_residual", "dual_residual")
     return Relaxation(
         marginals=arrays.shaped(marginals),
-        status=result.status.reshape(shape).to(device),
-        gap=result.gap.reshape(shape).to(device),
-        bound=result.bound.reshape(shape).to(device),
-        iterations=result.iterations.reshape(shape).to(device),
-        primal_residual=result.primal_residual.reshape(shape).to(device),
-        dual_residual=result.dual_residual.reshape(shape).to(device),
+        **{name: getattr(result, name).reshape(shape).to(device) for name in numbers},
         state=result.state,
     )
 

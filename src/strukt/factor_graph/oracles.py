@@ -11,7 +11,7 @@ from strukt.checks import guards
 from strukt.factor_graph.factor import CERTAIN, Factor
 from strukt.inference.lp_sparsemap.graph import Face
 from strukt.inference.sparsemap import active_set, chosen, cut
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.kernels.sparsemap.result import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, plain
@@ -134,10 +134,8 @@ class MapOracle(Oracle):
 
     def best(self, scores: Tensor) -> Tensor:
         # The user's code may multiply scores by 0, and 0 times -inf is NaN.
-        forbidden = scores == NEG_INF
-        finite = torch.where(forbidden, torch.zeros_like(scores), scores)
-        lowest = -CERTAIN * (1 + finite.abs().amax(-1, keepdim=True))
-        return self._factor.best(torch.where(forbidden, lowest, scores))
+        lowest = -CERTAIN * (1 + finite(scores).abs().amax(-1, keepdim=True))
+        return self._factor.best(torch.where(scores == NEG_INF, lowest, scores))
 
     def local_scores(self, vertices: Tensor) -> Tensor:
         return self._factor.local_scores(vertices)

@@ -27,7 +27,7 @@ from strukt.inference.settings import (
     require_step,
     require_tolerance,
 )
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import finite
 
 BACKWARD_ITERATIONS = 1000
 """The maximum number of iterations that compute an implicit gradient."""
@@ -245,14 +245,12 @@ class _Solver:
 
     def energies(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """Return the negative expected score, and the free energy: ``(batch,)`` each."""
-        scores = self._model.scores
-        scores = torch.where(scores == NEG_INF, torch.zeros_like(scores), scores)
-        energy = -(scores * point).sum(-1) - self._model.expected(point)
+        energy = -(finite(self._model.scores) * point).sum(-1) - self._model.expected(point)
         for step in self._schedule:
             for variables, grouped in step:
                 if grouped:  # if all scores of a group are -inf, no variable of it can be 1
                     none = (point[:, variables].sum(-1) == 0).any(-1)
-                    energy = energy.masked_fill(none, -NEG_INF)
+                    energy = energy.masked_fill(none, torch.inf)
         free = energy
         for step in self._schedule:
             for variables, grouped in step:

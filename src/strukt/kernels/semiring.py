@@ -29,6 +29,16 @@ def forbidden_only(scores: Tensor) -> Tensor:
     return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))
 
 
+def finite(scores: Tensor) -> Tensor:
+    """Replace -inf by 0, with gradient 0.
+
+    Examples:
+        >>> finite(torch.tensor([2.0, -torch.inf]))
+        tensor([2., 0.])
+    """
+    return torch.where(scores == NEG_INF, 0.0, scores)
+
+
 def precise(score: Tensor) -> Tensor:
     """Return scores in the type to compute in: float64, which Apple's GPUs lack; there, the type of the scores."""
     return score if score.device.type == "mps" else score.double()
@@ -83,8 +93,7 @@ def log_softmax(x: Tensor, dim: int) -> Tensor:
         tensor([-1.9287e-22, -5.0000e+01])
     """
     place = x.detach().argmax(dim, keepdim=True)
-    top = x.detach().gather(dim, place)
-    shifted = x - torch.where(top == NEG_INF, torch.zeros_like(top), top)
+    shifted = x - finite(x.detach().gather(dim, place))
     others = shifted.exp().scatter(dim, place, 0.0).sum(dim, keepdim=True)
     rest = others + torch.expm1(shifted.gather(dim, place))  # the second term is 0, but has a derivative
     return shifted - torch.where(rest > -1.0, rest, torch.zeros_like(rest)).log1p()
@@ -92,17 +101,11 @@ def log_softmax(x: Tensor, dim: int) -> Tensor:
 
 def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return scores minus their maximum, the log of their summed exponentials, and the maximum (0 for -inf)."""
-    top = x.detach().amax(dim, keepdim=True)
-    top = torch.where(top == NEG_INF, torch.zeros_like(top), top)
+    top = finite(x.detach().amax(dim, keepdim=True))
     shifted = x - top
     total = shifted.exp().sum(dim, keepdim=True)
     some = total > 0
     return shifted, torch.where(some, torch.where(some, total, torch.ones_like(total)).log(), NEG_INF), top
-
-
-def _surprise(log_probability: Tensor) -> Tensor:
-    """Return the negative log-probability, with 0 for impossible events."""
-    return -torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
 
 
 class Semiring(abc.ABC):
@@ -205,7 +208,7 @@ class Entropy(Semiring):
     def sum(self, values: Tensor, dim: int) -> Tensor:
         weights, entropies = values.unbind(0)
         log_probability = log_softmax(weights, dim)
-        inner = log_probability.exp() * (entropies + _surprise(log_probability))
+        inner = log_probability.exp() * (entropies - finite(log_probability))
         return torch.stack([logsumexp(weights, dim), inner.sum(dim)])
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:

@@ -27,30 +27,30 @@ DEPENDENT = 1e-9
 
 def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces:
     """Return the faces of all factors, batch first; the ``tilts`` of a pair are those for a pair score of 1."""
-    batch, m, count = len(state.mode), len(graph.copies), graph.kinds.shape[0]
-    starts, counts = np.zeros((batch, count), np.int64), np.zeros((batch, count), np.int64)
-    rows, used = [np.zeros(0)], 0
-    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
-        face = faces[k]
-        assert face is not None or not batch
-        arrays = [] if face is None else [numpy_of(v) for v in (face.weights, face.vertices, face.scores)]
-        for item in range(batch):
-            weights, vertices, scores = (array[item] for array in arrays)
-            basis, _ = oracle_faces(graph, int(f), weights, vertices, scores)
-            starts[item, f], counts[item, f] = used, len(basis)
-            used += basis.size
-            rows.append(basis.ravel())
-    result = Faces(
-        np.zeros((batch, m), np.int8),
-        np.zeros((batch, m)),
-        np.zeros((batch, m)),
-        np.concatenate(rows),
-        starts,
-        counts,
-    )
+    batch, m = len(state.mode), len(graph.copies)
+    tilts, *bases = bases_of_oracles(graph, faces, slice(batch), batch)
+    result = Faces(np.zeros((batch, m), np.int8), np.zeros((batch, m)), tilts, *bases)
     unit = np.ones(int(graph.pair.max(initial=-1)) + 1)
     over_batch(faces_of_all, 1, graph, state, unit, result)
     return result
+
+
+def bases_of_oracles(
+    graph: Graph, faces: Sequence[Face | None], items: slice, count: int
+) -> tuple[Array, Array, Array, Array]:
+    """Return the faces of the oracles of ``count`` items: tilts and bases, as in `Faces`, with the items first."""
+    tilts, rows, used = np.zeros((count, len(graph.copies))), [np.zeros(0)], 0
+    starts, counts = (np.zeros((count, len(graph.kinds)), np.int64) for _ in range(2))
+    for face, f in zip(faces, np.flatnonzero(graph.kinds == ORACLE), strict=True):
+        assert face is not None or not count
+        parts = () if face is None else (face.weights, face.vertices, face.scores)
+        arrays = (numpy_of(part[items]) for part in parts)
+        for i, each in enumerate(zip(*arrays, strict=True)):
+            basis, tilts[i, graph.starts[f] : graph.starts[f + 1]] = oracle_faces(graph, int(f), *each)
+            starts[i, f], counts[i, f] = used, len(basis)
+            used += basis.size
+            rows.append(basis.ravel())
+    return tilts, np.concatenate(rows), starts, counts
 
 
 def differentiable(

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.inference.lp_sparsemap.faces import bases_of_oracles
 from strukt.inference.lp_sparsemap.graph import ORACLE, Face, OracleFactor
 from strukt.kernels.arrays import Array
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.lp_sparsemap.faces import find_faces, oracle_faces
+from strukt.kernels.lp_sparsemap.faces import find_faces
 from strukt.kernels.lp_sparsemap.polish import polish_item
 from strukt.kernels.lp_sparsemap.run import advance
 from strukt.kernels.lp_sparsemap.state import DONE, POLISH, Faces, Graph, State
@@ -86,26 +87,9 @@ def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
 
 def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
     """Return the faces of one item: those of its oracles, with empty faces for all other factors."""
-    m, count = len(graph.copies), graph.kinds.shape[0]
-    tilts, rows = np.zeros(m), []
-    starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    used = 0
-    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
-        face = faces[k]
-        assert face is not None
-        basis, tilt = oracle_faces(
-            graph,
-            int(f),
-            numpy_of(face.weights[item]),
-            numpy_of(face.vertices[item]),
-            numpy_of(face.scores[item]),
-        )
-        starts[f], counts[f] = used, len(basis)
-        used += basis.size
-        rows.append(basis.ravel())
-        tilts[graph.starts[f] : graph.starts[f + 1]] = tilt
-    flat = np.concatenate(rows) if rows else np.zeros(0)
-    return Faces(np.zeros(m, np.int8), np.zeros(m), tilts, flat, starts, counts)
+    tilts, basis, starts, counts = bases_of_oracles(graph, faces, slice(item, item + 1), 1)
+    m = len(graph.copies)
+    return Faces(np.zeros(m, np.int8), np.zeros(m), tilts[0], basis, starts[0], counts[0])
 
 
 def oracle_gain(

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 
 from strukt.checks.lengths import Lengths
-from strukt.inference.second_order.head_scores import SecondOrderScores, finite, second_order_scores
+from strukt.inference.second_order.head_scores import SecondOrderScores, second_order_scores
 from strukt.inference.settings import require_damping, require_iterations
-from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, log_softmax, logsumexp
 
 
 @dataclass(frozen=True)

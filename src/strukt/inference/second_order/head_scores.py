@@ -40,11 +40,6 @@ class SecondOrderScores:
     pairs: Tensor
 
 
-def finite(scores: Tensor) -> Tensor:
-    """Replace -inf by 0, with gradient 0."""
-    return torch.where(scores == NEG_INF, 0.0, scores)
-
-
 def second_order_scores(
     arcs: Tensor, siblings: Tensor | None, grandparents: Tensor | None, lengths: Lengths | None
 ) -> SecondOrderScores:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
-from strukt.kernels.engine.sizes import needs_of
+from strukt.kernels.engine.sizes import by_stage, needs_of, places_of, rows_of_ends
 
 ZERO, ONE, CONSTANTS = 0, 1, 2
 """The places of the neutral elements of sum and product, and the number of both."""
@@ -70,13 +70,13 @@ def plan_of(program: Program, shape: Sequence[int], device: torch.device) -> Pla
     If every row of a stage is one cell, perhaps times a weight, its cells need no sums (`_are_products`): where
     one is used, its cell and its weight are factors.
     """
-    rows, base = program.rows[: len(program.stages)], CONSTANTS + len(program.places)
+    base = CONSTANTS + len(program.places)
     cells = np.full((len(program.maker) + 1, 2), ONE)  # the factors of each; the last entry means no cell
     cells[:-1][program.maker < 0, 0] = ZERO
     cells[program.leaves, 0] = ONE
     stages: list[Stage] = []
     factors, totals = [np.zeros((0, 6), np.int64)], [np.zeros(0, np.int64)]
-    for stage in np.split(rows, np.flatnonzero(np.diff(program.stages)) + 1) if len(rows) else []:
+    for stage in by_stage(program):
         out, mirror = stage[:, OUT], stage[:, MIRROR]
         if _are_products(stage, cells):
             cells[out] = np.stack([cells[stage[:, LEFT], 0], _weights(stage[:, WEIGHT])], 1)
@@ -88,15 +88,14 @@ def plan_of(program: Program, shape: Sequence[int], device: torch.device) -> Pla
             factors.append(terms.reshape(-1, 6))
             totals.append(total.repeat(terms.shape[1]))
         cells[mirror] = cells[out]
-    joined, sums, ends = np.concatenate(factors), np.concatenate(totals), _terms(_end_rows(program), cells)
+    joined, sums, ends = np.concatenate(factors), np.concatenate(totals), _terms(rows_of_ends(program), cells)
     width = max(int((each != ONE).sum(-1).max(initial=1)) for each in (joined, ends))
-    strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
 
     def on_device(array: Array, dtype: type = np.int64) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array.astype(dtype))).to(device)
 
     return Plan(
-        on_device(program.places @ strides), on_device(needs_of(program)[1]),
+        on_device(places_of(program, shape)), on_device(needs_of(program)[1]),
         on_device(joined[:, :width], np.int32), on_device(sums, np.int32), tuple(stages),
         on_device(ends[..., :width]), on_device(np.unique(sums)),
     )  # fmt: skip
@@ -106,13 +105,6 @@ def _are_products(stage: Array, cells: Array) -> bool:
     """Return True if each row is one cell, perhaps with a weight, and none of these cells has a weight already."""
     single = (stage[:, COUNT] == 1) & (stage[:, RIGHT] < 0) & (stage[:, EACH] < 0)
     return bool((single & (cells[stage[:, LEFT], 1] == ONE)).all())
-
-
-def _end_rows(program: Program) -> Array:
-    """Return the totals of all sizes as rows; the first is 1, that of the single empty structure."""
-    left, right, terms = np.concatenate([[[len(program.maker), -1, 1]], program.ends]).T
-    none = np.full_like(left, -1)
-    return np.stack([none, none, left, right, terms, none, none], 1)
 
 
 def _terms(rows: Array, cells: Array) -> Array:

@@ -15,7 +15,7 @@ from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
 from strukt.kernels.engine.rows import joined
-from strukt.kernels.engine.sizes import needs_of
+from strukt.kernels.engine.sizes import by_stage, needs_of, rows_of_ends
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 ZERO, ONE = 0, 1
@@ -128,25 +128,15 @@ def indices_of(program: Program, device: torch.device) -> Indices:
     at[program.leaves], at[-1] = ONE, ONE
     count = len(program.places)
     stages, made = [], 2
-    for rows in _by_stage(program):
+    for rows in by_stage(program):
         stages.append(_stage(rows, at, count, device))
         numbers = np.arange(made, made + len(rows))
         at[rows[:, OUT]] = at[rows[:, MIRROR]] = numbers
         made += len(rows)
-    nothing = np.array([[len(at) - 1, -1, 1]])  # the single empty structure
-    left, right, terms = np.concatenate([nothing, program.ends]).T
-    none = np.full_like(left, -1)
-    ends = np.stack([none, none, left, right, terms, none, none], 1)
     places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
     needs = torch.from_numpy(needs_of(program)[1].astype(np.int64) + 1)
-    return Indices(places.to(device), needs.to(device), tuple(stages), _stage(ends, at, count, device, least=2))
-
-
-def _by_stage(program: Program) -> list[Array]:
-    """Return the rows of each stage, without the one that ``build`` may have added for the total."""
-    rows = program.rows[: len(program.stages)]
-    borders = np.flatnonzero(np.diff(program.stages)) + 1
-    return np.split(rows, borders) if len(rows) else []
+    ends = _stage(rows_of_ends(program), at, count, device, least=2)
+    return Indices(places.to(device), needs.to(device), tuple(stages), ends)
 
 
 def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: int = 1) -> Stage:

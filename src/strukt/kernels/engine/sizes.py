@@ -1,6 +1,8 @@
-"""The rows and weights that items of each size need, up to the size of the program."""
+"""Programs for items of all sizes: the rows of their stages and totals, and what each size needs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,12 +12,40 @@ from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 
 
+def rows_of(program: Program) -> Array:
+    """Return the rows of a program without the one that `ProgramBuilder.build` may add for the total."""
+    return program.rows[: len(program.stages)]
+
+
+def by_stage(program: Program) -> list[Array]:
+    """Return the rows of each stage."""
+    rows = rows_of(program)
+    return np.split(rows, np.flatnonzero(np.diff(program.stages)) + 1) if len(rows) else []
+
+
+def rows_of_ends(program: Program) -> Array:
+    """Return the totals of all sizes as rows; the first is 1, that of the single empty structure.
+
+    Its cell is one beyond the last one.
+    """
+    left, right, terms = np.concatenate([[[len(program.maker), -1, 1]], program.ends]).T
+    none = np.full_like(left, -1)
+    return np.stack([none, none, left, right, terms, none, none], 1)
+
+
+def places_of(program: Program, shape: Sequence[int]) -> Array:
+    """Return the place of each weight's score among the flat main scores, ``(weights,)``, of a shape."""
+    flat = program.places.shape[1] == 1  # places in a row, for scores of any shape
+    strides = np.ones(1, np.int64) if flat else np.cumprod([1, *reversed(shape[1:])])[::-1]
+    return (program.places @ strides).astype(np.int64)
+
+
 def needs_of(program: Program) -> tuple[Array, Array]:
     """Return the index in `Program.ends` of the smallest size that needs each row, and each weight.
 
     The index is the number of sizes if no size needs it.
     """
-    rows = program.rows[: len(program.stages)]
+    rows = rows_of(program)
     needs = current(_needs)(rows, program.maker, program.ends)
     return needs, current(_of_weights)(rows, needs, len(program.places), len(program.ends))
 

@@ -10,6 +10,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.program import COUNT, Program
+from strukt.kernels.engine.sizes import places_of
 from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current
 
@@ -85,9 +86,7 @@ def _of_nothing(axes: int) -> Program:
 
 def _table(program: Program, shape: Sequence[int]) -> Table:
     rows, cells = program.rows, len(program.maker)
-    flat = program.places.shape[1] == 1  # places in a row, for scores of any shape
-    strides = np.ones(1, np.int64) if flat else np.cumprod([1, *reversed(shape[1:])])[::-1]
-    places = (program.places @ strides).astype(np.int64)
+    places = places_of(program, shape)
     sizes, counts = current(extent)(rows, cells, program.degrees), rows[:, COUNT]
     return Table(
         rows, program.leaves, program.maker, program.groups, program.times, program.degrees,

@@ -13,7 +13,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.engine.array_cache import ArrayCache
 from strukt.kernels.engine.gpu import uses
 from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
-from strukt.kernels.engine.sizes import needs_of
+from strukt.kernels.engine.sizes import needs_of, places_of, rows_of
 from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
@@ -112,7 +112,7 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     Raises:
         ValueError: If two sums have one weight.
     """
-    rows, ends = program.rows[: len(program.stages)], program.ends
+    rows, ends = rows_of(program), program.ends
     whole = rows[rows[:, WEIGHT] >= 0, WEIGHT]
     if len(np.unique(whole)) < len(whole):
         raise ValueError("two sums share a weight; kernels for GPUs need one for each, which may share a place")
@@ -121,8 +121,7 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     stage = np.repeat(np.arange(len(firsts)), np.diff(bounds))
     (needs, _), needed = needs_of(program), current(_stages_needed)(ends, program.maker, stage)
     cells, weights = uses.of_cells(program), uses.of_weights(program)
-    strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
-    places = (program.places @ strides).astype(np.int64)
+    places = places_of(program, shape)
 
     def on_device(array: Array) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(device)

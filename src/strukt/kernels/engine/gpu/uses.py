@@ -12,6 +12,7 @@ import numpy as np
 
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, Program
+from strukt.kernels.engine.sizes import rows_of
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 
@@ -58,7 +59,7 @@ def originals(program: Program) -> Array:
 
 def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
     """Return the cell, the factors and the weight of every term of the rows before the total."""
-    rows = program.rows[: len(program.stages)]
+    rows = rows_of(program)
     counts = rows[:, COUNT]
     row = np.repeat(np.arange(len(rows)), counts)
     k = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
