@@ -295,7 +295,7 @@ TREES = [
                 ],
                 "structures/pcfg/cpu_duals": [
                     ("row_moves[j, k] + matrix_moves[r, k] * rows[j, k]", "row_moves[j, k]"),
-                    ("c * right[j, k] + a * right_moves[j, k]", "c * right[j, k]"),
+                    ("c * matrix[r, k] + a * matrix_moves[r, k]", "c * matrix[r, k]"),
                 ],
                 "structures/pcfg/cpu_inside_derivative": [
                     ("top = max(top, share_moves[k])", "top = 0.0"),
@@ -305,7 +305,7 @@ TREES = [
                     ("beside * right_move + moved.shares[j, narrow] * right", "beside * right_move"),
                 ],
                 "structures/pcfg/cpu_outside_derivative": [
-                    ("/ total - slope * growth", "/ total"),
+                    ("/ total - around.spans[0, n, label] * growth", "/ total"),
                     ("+= around.spans[i, width, label] * grown[i, width, label]", "+= 0.0"),
                     ("around_moves.left[k - 2, label] + share_move * left", "around_moves.left[k - 2, label]"),
                     ("            moved.words[i, c] *= weight", "            pass"),

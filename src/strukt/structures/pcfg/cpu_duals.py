@@ -60,19 +60,4 @@ def move_outer(
     left: Array, left_moves: Array, right: Array, right_moves: Array, total: Array, total_moves: Array
 ) -> None:
     """Add to ``total[r, k]`` the sum over j of ``left[j, r] right[j, k]``, and to ``total_moves`` its move."""
-    count, depth = right.shape
-    whole = count - count % 2
-    for j in range(0, whole, 2):
-        for r in range(left.shape[1]):
-            a, b = left[j, r], left[j + 1, r]
-            c, d = left_moves[j, r], left_moves[j + 1, r]
-            for k in range(depth):
-                x, y = right[j, k], right[j + 1, k]
-                total[r, k] += a * x + b * y
-                total_moves[r, k] += (c * x + d * y) + (a * right_moves[j, k] + b * right_moves[j + 1, k])
-    for j in range(whole, count):
-        for r in range(left.shape[1]):
-            a, c = left[j, r], left_moves[j, r]
-            for k in range(depth):
-                total[r, k] += a * right[j, k]
-                total_moves[r, k] += c * right[j, k] + a * right_moves[j, k]
+    move_pull(right, right_moves, left.T, left_moves.T, total, total_moves)

@@ -98,7 +98,7 @@ def outside(
     slot = start % len(expected.pairs)
     for b in range(start, batch, step):
         n = lengths[b]
-        if not _open(grammar, b, batch, n, chart[b], around):
+        if open_sentence(grammar, b, batch, n, chart[b], around) == 0.0:
             continue
         load(grammar, spans, emission, b, n, chart[b], workspace)
         for width in range(n, 1, -1):
@@ -112,22 +112,27 @@ def outside(
 
 
 @inner
-def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Outside) -> bool:
-    """Write the outside values of the whole sentence; return True if there is a tree."""
+def open_sentence(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Outside) -> float:
+    """Write the outside values of the whole sentence; return the weight of all its trees, 0 if there is none."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
     if n > 1:
         for label in range(s):
             total += grammar.root[group, label] * chart[0, n, label]
-    if total == 0.0:
-        return False
+    if total > 0.0:
+        clear(around, n)
+        for label in range(s):
+            around.spans[0, n, label] = grammar.root[group, label] / total
+    return total
+
+
+@inner
+def clear(around: Outside, n: int) -> None:
+    """Set the derivatives that the pass over a sentence accumulates to 0."""
     around.spans[:n] = 0.0
     around.words[:n] = 0.0
     around.beside[:n] = 0.0
     around.before[:n] = 0.0
-    for label in range(s):
-        around.spans[0, n, label] = grammar.root[group, label] / total
-    return True
 
 
 @inner

@@ -13,7 +13,7 @@ from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
 from strukt.structures.pcfg.cpu_inside import Workspace, make_workspace, weigh_labels, weigh_splits
 from strukt.structures.pcfg.cpu_inside_derivative import Moves, grow_item, move_pairs, move_splits, move_words
-from strukt.structures.pcfg.cpu_outside import Expected, Outside, make_outside
+from strukt.structures.pcfg.cpu_outside import Expected, Outside, clear, make_outside, open_sentence
 from strukt.structures.pcfg.cpu_products import BLOCK, product
 from strukt.structures.pcfg.cpu_weights import Grammar
 
@@ -70,21 +70,13 @@ def _open(
     around: Outside, around_moves: Outside,
 ) -> bool:  # fmt: skip
     """Write the outside values of the whole sentence and their moves; return True if there is a tree."""
-    group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
-    total = 0.0
-    for label in range(s):
-        total += grammar.root[group, label] * chart[0, n, label]
-    for each in (around, around_moves):
-        each.spans[:n] = 0.0
-        each.words[:n] = 0.0
-        each.beside[:n] = 0.0
-        each.before[:n] = 0.0
+    group, total = b * len(grammar.root) // batch, open_sentence(grammar, b, batch, n, chart, around)
     if total == 0.0:
         return False
-    for label in range(s):
-        slope = grammar.root[group, label] / total
-        around.spans[0, n, label] = slope
-        around_moves.spans[0, n, label] = moves.grammar.root[group, label] / total - slope * growth
+    clear(around_moves, n)
+    for label in range(grammar.root.shape[1]):
+        move = moves.grammar.root[group, label] / total - around.spans[0, n, label] * growth
+        around_moves.spans[0, n, label] = move
     return True
 
 

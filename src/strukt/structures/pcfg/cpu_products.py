@@ -58,20 +58,7 @@ def pull(matrix: Array, rows: Array, out: Array) -> None:
 @kernel
 def outer(left: Array, right: Array, total: Array) -> None:
     """Add to ``total[r, k]`` the sum over j of ``left[j, r] right[j, k]``."""
-    count, depth = right.shape
-    whole = count - count % BLOCK
-    for j in range(0, whole, BLOCK):
-        for r in range(left.shape[1]):
-            a, b, c, d = left[j, r], left[j + 1, r], left[j + 2, r], left[j + 3, r]
-            for k in range(depth):
-                total[r, k] += (a * right[j, k] + b * right[j + 1, k]) + (
-                    c * right[j + 2, k] + d * right[j + 3, k]
-                )
-    for j in range(whole, count):
-        for r in range(left.shape[1]):
-            a = left[j, r]
-            for k in range(depth):
-                total[r, k] += a * right[j, k]
+    pull(right, left.T, total)
 
 
 @kernel
@@ -94,18 +81,6 @@ def max_pull(matrix: Array, row: Array, out: Array) -> None:
 @kernel
 def max_outer(left: Array, right: Array, total: Array) -> None:
     """Write to ``total[r, k]`` the largest ``left[j, r] + right[j, k]`` over j."""
-    count, depth = right.shape
-    whole = count - count % BLOCK
     total[:] = -np.inf
-    for j in range(0, whole, BLOCK):
-        for r in range(left.shape[1]):
-            a, b, c, d = left[j, r], left[j + 1, r], left[j + 2, r], left[j + 3, r]
-            for k in range(depth):
-                low = max(a + right[j, k], b + right[j + 1, k])
-                high = max(c + right[j + 2, k], d + right[j + 3, k])
-                total[r, k] = max(total[r, k], max(low, high))
-    for j in range(whole, count):
-        for r in range(left.shape[1]):
-            a = left[j, r]
-            for k in range(depth):
-                total[r, k] = max(total[r, k], a + right[j, k])
+    for r in range(len(total)):
+        max_pull(right, left[:, r], total[r])
