@@ -49,20 +49,13 @@ def inside(
     return log_partition.to(spans.dtype), torch.from_numpy(charts.chart)
 
 
-def outside(
-    spans: Tensor,
-    root: Tensor,
-    rules: Tensor,
-    emission: Tensor,
-    lengths: Tensor,
-    weights: Tensor,
-    chart: Tensor,
-) -> Scores:
+def outside(*arguments: Tensor) -> Scores:
     """Return the gradients of the log-partitions times ``weights (batch,)``: expected uses of each score.
 
-    They have the shapes of the scores.
+    They have the shapes of the scores. The arguments are scores, lengths, weights and the chart.
     """
-    scores = (spans, root, rules, emission)
+    scores, (lengths, weights, chart) = arguments[:4], arguments[4:]
+    spans, root, rules, emission = scores
     if not chart.numel():
         return tuple(zeros(score) for score in scores)
     items = underflowed_items(chart)

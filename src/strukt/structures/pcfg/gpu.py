@@ -72,20 +72,14 @@ def inside(
     return log_partitions(totals(ring, chart, ring.of(root)), lengths).to(spans.dtype), result
 
 
-def outside(
-    spans: Tensor,
-    root: Tensor,
-    rules: Tensor,
-    emission: Tensor,
-    lengths: Tensor,
-    weights: Tensor,
-    chart: Tensor,
-) -> Scores:
+def outside(*arguments: Tensor) -> Scores:
     """Return the gradients of the log-partitions times ``weights (batch,)``: expected uses of each score.
 
-    They have the shapes of the scores; time as `inside`.
+    They have the shapes of the scores; time as `inside`. The arguments are scores, lengths, weights and the chart.
     """
-    ring, scores = Sums(spans), (spans, root, rules, emission)
+    scores, (lengths, weights, chart) = arguments[:4], arguments[4:]
+    spans, root = scores[:2]
+    ring = Sums(spans)
     filled = opened(ring, scores, lengths)
     for kept, numbers in zip(_kept(chart, spans, filled), filled.inside, strict=True):
         numbers.copy_(kept.view(numbers.shape))
