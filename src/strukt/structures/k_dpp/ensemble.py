@@ -128,16 +128,9 @@ def _bracket(items: Items) -> tuple[Tensor, Tensor]:
     """
     diagonal = items.kernel.diagonal(dim1=-2, dim2=-1)
     level = items.scores + diagonal.log() - items.omitted
-    free = level.isfinite()
     count = level.new_tensor(float(level.shape[-1])).log1p()
-    top, bottom = _extremes(torch.where(free, level, 0.0))
-    return -top - count - 5.0, 80.0 + count - bottom
-
-
-def _extremes(level: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the largest and the smallest finite level; 0 if there are none."""
-    padded = torch.nn.functional.pad(level, (0, 1))
-    return padded.amax(-1), padded.amin(-1)
+    finite = torch.nn.functional.pad(torch.where(level.isfinite(), level, 0.0), (0, 1))  # 0 if there are none
+    return -finite.amax(-1) - count - 5.0, 80.0 + count - finite.amin(-1)
 
 
 def _fake(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:

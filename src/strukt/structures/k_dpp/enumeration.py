@@ -37,7 +37,8 @@ def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor
             "greedy_mode for a good subset, and averages over sample((m,)), of -log_prob for the entropy"
         )
     sets = subsets(n, scores.device)
-    within = (sets.sum(-1) == k.unsqueeze(-1)) & ~(sets & _beyond(n, lengths).unsqueeze(-2)).any(-1)
+    beyond = torch.arange(n, device=lengths.device) >= lengths.unsqueeze(-1)
+    within = (sets.sum(-1) == k.unsqueeze(-1)) & ~(sets & beyond.unsqueeze(-2)).any(-1)
     taken, left = (score.double().unsqueeze(-2) for score in clean(scores, omitted, lengths))
     additive = torch.where(sets, taken, left).sum(-1)
     volume = log_det(kernel, sets & within.unsqueeze(-1), lengths)
@@ -86,7 +87,3 @@ def most_expected(
 def subsets(n: int, device: torch.device) -> Tensor:
     """Return all subsets of n items as masks ``(2^n, n)``."""
     return (torch.arange(1 << n, device=device).unsqueeze(-1) >> torch.arange(n, device=device)) % 2 == 1
-
-
-def _beyond(n: int, lengths: Tensor) -> Tensor:
-    return torch.arange(n, device=lengths.device) >= lengths.unsqueeze(-1)

@@ -12,6 +12,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.gradients import group_sums
+from strukt.structures.events import within
 from strukt.structures.k_subset import polynomial_products
 from strukt.structures.k_subset.reference import REFERENCE
 from strukt.structures.k_subset.sorting import clean
@@ -50,31 +51,26 @@ class Subsets(Gpu):
         return torch.cat([taken, omitted, torch.where(allowed, 0.0, -torch.inf).to(taken)], 1)
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        within = _within(scores[0], options[0])
+        inside = within(options[0], scores[0].shape[1])
         taken, omitted = clean(directions[0], directions[1], options[0])
         sizes = taken.new_zeros(len(taken), taken.shape[1] + 1)
-        return torch.cat([torch.where(within, taken, 0.0), omitted, sizes], 1)
+        return torch.cat([torch.where(inside, taken, 0.0), omitted, sizes], 1)
 
     def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
         taken, omitted = _choices(rows, scores)
-        within = _within(scores[0], options[0])
-        return torch.where(within, taken, 0.0), group_sums(torch.where(within, omitted, 0.0), len(scores[1]))
+        inside = within(options[0], scores[0].shape[1])
+        return torch.where(inside, taken, 0.0), group_sums(torch.where(inside, omitted, 0.0), len(scores[1]))
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         taken, omitted = _choices(used, scores)
         event = torch.where(taken > 0, 1, torch.where(omitted > 0, 0, -1))
-        return torch.where(_within(scores[0], options[0]).unsqueeze(1), event, -1)
+        return torch.where(within(options[0], scores[0].shape[1]).unsqueeze(1), event, -1)
 
 
 def _choices(rows: Tensor, scores: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the entries for taking and for leaving out items, from an array of all weights of the program."""
     n = scores[0].shape[1]
     return rows[..., :n], rows[..., n : 2 * n]
-
-
-def _within(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Return a mask ``(batch, n)`` of the items within the lengths."""
-    return torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(-1)
 
 
 RECURSION = Subsets(polynomial_products.build, polynomial_products.cells)

@@ -26,7 +26,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
 
     Time and memory O(n (n + m)), in n + m steps (Graves 2012, equation 16).
     """
-    skewed = _skewed(_clean(moves, lengths, target_lengths))
+    skewed = _skewed(moves.masked_fill(~used(moves.shape[-3:-1], lengths, target_lengths), 0.0))
     start = moves.new_zeros(*moves.shape[:-3], 1)
     nothing = semiring.weigh(semiring.one(start), start + NEG_INF)
     ends = [semiring.one(start), nothing]
@@ -52,11 +52,6 @@ def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:
     return semiring.weigh(
         semiring.one(row), row.masked_fill(torch.arange(row.shape[-1], device=row.device) > 0, NEG_INF)
     )
-
-
-def _clean(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return scores with zeros for unused moves: padding frames, and labels after the last one."""
-    return moves.masked_fill(~used(moves.shape[-3:-1], lengths, target_lengths), 0.0)
 
 
 def used(shape: torch.Size, lengths: Tensor, target_lengths: Tensor) -> Tensor:
