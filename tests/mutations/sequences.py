@@ -162,7 +162,7 @@ SEQUENCES = [
             GRID: {
                 "structures/monotone_alignment/gotoh": [
                     ("before * 3 + after", "after * 3 + before"),
-                    ("((1, 1), (0, 1), (1, 0))", "((1, 1), (1, 0), (0, 1))"),
+                    ("enumerate(STEPS)", "enumerate(((1, 1), (1, 0), (0, 1)))"),
                 ],
                 "structures/monotone_alignment/cpu_forward": [
                     ("max(first, down), min(end, d - right + 1)", "max(first, down), end"),
