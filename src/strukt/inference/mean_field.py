@@ -21,6 +21,7 @@ from torch import Tensor
 
 from strukt.inference.regularizers import REGULARIZERS
 from strukt.inference.settings import (
+    holds,
     require_damping,
     require_iterations,
     require_one_of,
@@ -99,7 +100,7 @@ class Settings:
         require_iterations(self.iterations)
         require_step(self.step_size)
         require_damping(self.damping)
-        if not bool(torch.as_tensor(self.weight > 0).all()):
+        if not holds(self.weight > 0):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
         if self.tol is not None:
             require_tolerance(self.tol)

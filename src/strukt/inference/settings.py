@@ -23,15 +23,23 @@ def require_tolerance(tol: float) -> None:
         raise ValueError(f"tol is {tol}; expected at least 0")
 
 
+def holds(condition: bool | Tensor) -> bool:
+    """Return whether a condition is true, for a tensor everywhere.
+
+    Conditions on numbers need no tensor, which would have no value in ``with torch.device("meta")``.
+    """
+    return condition if isinstance(condition, bool) else bool(torch.as_tensor(condition).all())
+
+
 def require_damping(damping: float | Tensor, name: str = "damping") -> None:
     """Raise ValueError unless the damping is 0 or more and below 1."""
-    if not bool(torch.as_tensor((damping >= 0) & (damping < 1)).all()):
+    if not holds((damping >= 0) & (damping < 1)):
         raise ValueError(f"{name} is {damping}; expected a number from 0 to below 1")
 
 
 def require_step(step_size: float | Tensor, name: str = "step_size") -> None:
     """Raise ValueError unless the step size is above 0 and at most 1."""
-    if not bool(torch.as_tensor((step_size > 0) & (step_size <= 1)).all()):
+    if not holds((step_size > 0) & (step_size <= 1)):
         raise ValueError(f"{name} is {step_size}; expected a number above 0 and up to 1")
 
 
