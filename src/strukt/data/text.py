@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 
 from strukt.data import conllu
+from strukt.data.attached import ATTACHED, JOINED, found
 from strukt.data.conllu import entity_notes
 from strukt.data.files import Source
 from strukt.data.files.line_reader import LineReader
 from strukt.data.files.problems import Report, stop
 
-_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
+_LETTERS = rf"(?:\w{ATTACHED})+"
+_TOKEN = re.compile(rf"{ATTACHED}{_LETTERS}(?:[-'’.]{_LETTERS})*|{JOINED}")
 
 
 def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
@@ -40,13 +42,13 @@ def tokenize(text: str) -> list[str]:
     """Split running text into words and punctuation marks, by a language-independent rule.
 
     Letters and digits form words, which may contain hyphens, apostrophes and full stops; every other mark is a
-    separate token.
+    separate token. Accents, vowel signs and joiners stay with the character before them.
 
     Examples:
         >>> tokenize("It isn't over, she said (at 3.15).")
         ['It', "isn't", 'over', ',', 'she', 'said', '(', 'at', '3.15', ')', '.']
     """
-    return _TOKEN.findall(text)
+    return found(_TOKEN, text)
 
 
 def read_for_entities(source: Source) -> Iterator[entity_notes.Sentence]:

@@ -12,7 +12,7 @@ from strukt.data.check import check
 from strukt.data.classes import pairs
 from strukt.errors import DataError
 
-FORMS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1)
+FORMS = st.text(st.characters(codec="utf-8", categories=["L", "M", "N", "P", "Cf"]), min_size=1)
 SENTENCES = st.lists(FORMS, min_size=1).map("  ".join)
 CLITICS = st.sampled_from(
     ["man's", "don't", "CAN'T", "we’ll", "n't", "'s", "``", "''", "O'Neill", "3.15", "T-shirt"]
@@ -42,6 +42,12 @@ def test_words_are_cut_once_and_for_all(text):
     found = pairs.words(text)
     assert pairs.words(" ".join(found)) == found
     assert "".join(found) == "".join(text.split())
+
+
+def test_words_keep_their_marks():
+    assert pairs.words("The cafe\u0301's naï\u0308ve owner isn't हिन्दी.") == [
+        *("The", "cafe\u0301", "'s", "naï\u0308ve", "owner", "is", "n't", "हिन्दी", ".")
+    ]
 
 
 @pytest.mark.parametrize("part", ["snli_dev.tok", "snli_train18k.raw"])

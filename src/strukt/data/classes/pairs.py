@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from strukt.data import classes
+from strukt.data.attached import ATTACHED, JOINED, found
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
 from strukt.data.files.line_blocks import LineError, parsed
@@ -20,8 +21,10 @@ NONE = "-"
 _COLUMNS = 3
 
 _CLITIC = r"(?:n['’]t|['’](?:s|m|d|ll|re|ve))\b"
-_LETTERS = r"(?:(?!n['’]t\b)\w)+"
-_WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|``|''|\S", re.IGNORECASE)
+_LETTERS = rf"(?:(?!n['’]t\b)\w{ATTACHED})+"
+_WORD = re.compile(
+    rf"{_CLITIC}|{ATTACHED}{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|``|''|{JOINED}", re.IGNORECASE
+)
 
 
 class Pair(classes.Sentence):
@@ -95,7 +98,7 @@ def words(text: str) -> list[str]:
         >>> words("A man selling his brother 's corn-on-the-cob .")
         ['A', 'man', 'selling', 'his', 'brother', "'s", 'corn-on-the-cob', '.']
     """
-    return _WORD.findall(text)
+    return found(_WORD, text)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
