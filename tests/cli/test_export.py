@@ -12,11 +12,11 @@ for package in ("onnx", "onnxruntime", "onnxscript"):
 
 @pytest.mark.slow  # in CI tests/onnx/test_export.py exports a tagger
 def test_an_exported_tagger_is_used_as_any_model(tagger, treebank, tmp_path, capfd):
-    folder = str(tmp_path / "exported")
+    folder = str(tmp_path / "now exported")
     assert main(["export", tagger, "-o", folder, "--format", "onnx"]) == 0
     out, err = capfd.readouterr()
     assert out == ""
-    assert err == f"exported to {folder}; use it with: strukt predict {folder} FILE\n"
+    assert err == f"exported to {folder}; use it with: strukt predict '{folder}' FILE\n"
     found = []
     for model in (tagger, folder):
         assert main(["evaluate", model, treebank.test, "--json"]) == 0

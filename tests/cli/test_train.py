@@ -11,14 +11,14 @@ from strukt.train import fit
 
 
 def test_results_are_on_standard_output_and_messages_are_not(treebank, tmp_path, capsys):
-    output = str(tmp_path / "model")
+    output = str(tmp_path / "a model")
     arguments = ["--train", treebank.dev, "--dev", treebank.dev, "-o", output]
     assert main(["train", "tag", *arguments, "--encoder.hidden=8", "--trainer.epochs=1"]) == 0
     out, err = capsys.readouterr()
     names = [line.split()[0] for line in out.splitlines()]
     assert "accuracy" in names
     assert all(0 <= float(line.split()[1]) <= 100 for line in out.splitlines())
-    assert f"strukt evaluate {output} FILE" in err
+    assert f"strukt evaluate '{output}' FILE" in err  # can be pasted into a shell
 
 
 def test_a_training_that_diverges_says_so_in_one_line(treebank, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 from strukt.cli import console, corpora
@@ -27,7 +28,8 @@ def run(arguments: list[str]) -> int:
     metrics = read_metrics(folder) if options.precision == "float32" else {}
     dev = list(corpus.read_annotated(options.dev, readers=model.readers())) if options.dev else []
     export(model, options.output, metrics, read_environment(folder), options.precision)
-    console.message(f"exported to {options.output}; use it with: strukt predict {options.output} FILE")
+    place = shlex.quote(str(options.output))
+    console.message(f"exported to {options.output}; use it with: strukt predict {place} FILE")
     if dev:
         exported = saved_model.load(options.output).evaluate(dev)
         save_dev_scores(Path(options.output), exported)

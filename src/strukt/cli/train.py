@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +36,8 @@ def run(arguments: list[str]) -> int:
         raise
     if results:  # empty in all processes but the first
         print(percentages(scores(results["dev"])))
-        console.message(f"saved in {order.output}; evaluate it with: strukt evaluate {order.output} FILE")
+        place = shlex.quote(str(order.output))
+        console.message(f"saved in {order.output}; evaluate it with: strukt evaluate {place} FILE")
     return 0
 
 
