@@ -55,12 +55,18 @@ def test_names_that_occur_twice_count_twice():
         ([{1: "a"}], r"X\[0\]\[0\] has a name of type int"),
         ([[b"a"]], r"X\[0\]\[0\] has a name of type bytes"),
         ([{"a": 10**400}], r"X\[0\]\[0\] has a value beyond those of floats"),
-        ([{"a": float("nan")}], "the value of 'a' in X is NaN or infinite; expected a finite number"),
+        ([{"a": float("nan")}], r"X\[0\]\[0\] has the value nan for 'a'; expected a finite number"),
     ],
 )
 def test_wrong_tokens_are_refused(sequence, message):
     with pytest.raises(ValueError, match=message):
         attributes([sequence], {}, grow=True)
+
+
+def test_infinite_values_are_named_with_their_token():
+    sequences = [[{"a": 1.0}], [], [{}, {"a": 1.0, "b": float("-inf"), "c": 2.0}], [{"a": 1.0}]]
+    with pytest.raises(ValueError, match=r"X\[2\]\[1\] has the value -inf for 'b'"):
+        attributes(sequences, {}, grow=True)
 
 
 @pytest.mark.parametrize("sequence", [[[1.0, 2.0], [3.0, 4.0]], np.array([[1.0, 2.0], [3.0, 4.0]])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -139,8 +140,12 @@ def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) ->
     )
     indices, data = np.fromiter(map(find, names), np.int32, len(names)), np.array(values)
     if not np.isfinite(data).all():
-        bad = names[int(np.flatnonzero(~np.isfinite(data))[0])]
-        raise ValueError(f"the value of {bad!r} in X is NaN or infinite; expected a finite number")
+        bad = int(np.flatnonzero(~np.isfinite(data))[0])
+        token, ends = bisect(indptr, bad) - 1, np.cumsum([len(sequence) for sequence in sequences])
+        number = int(np.searchsorted(ends, token, "right"))
+        place = token - ends[number] + len(sequences[number])
+        value = f"the value {data[bad]} for {names[bad]!r}"
+        raise ValueError(f"X[{number}][{place}] has {value}; expected a finite number")
     known = indices >= 0
     kept = np.concatenate([[0], np.cumsum(known)])[indptr]
     matrix = csr_array((data[known], indices[known], kept), shape=(len(kept) - 1, len(columns)))
