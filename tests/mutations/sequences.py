@@ -241,7 +241,7 @@ SEQUENCES = [
             CHAIN: {
                 "kernels/semiring": [
                     ("return (log_total + top)", "return (log_total - top)"),
-                    ("top = finite(x.detach().amax(dim, keepdim=True))", "top = x.detach().amax(dim, keepdim=True)"),
+                    ("top = finite(x.detach().amax(", "top = (x.detach().amax("),
                     ("return shifted - torch.where(", "return shifted + torch.where("),
                     ("return values.max(dim).values", "return values.min(dim).values"),
                     ("values.detach() + noise", "values.detach() - noise"),

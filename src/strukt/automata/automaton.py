@@ -145,16 +145,12 @@ class Automaton:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Automaton):
             return NotImplemented
-        pairs = zip(self._parts(), other._parts(), strict=True)
-        return all(torch.equal(mine, theirs) for mine, theirs in pairs)
+        return all(torch.equal(getattr(self, name), getattr(other, name)) for name in Table._fields)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(states: {self.states}, words: {self.words})"
-
-    def _parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        return self.transitions, self.accepting, self.classes
 
     def _power(self, count: int) -> Self:
         """Return the concatenation of ``count`` sequences, by O(log count) concatenations."""

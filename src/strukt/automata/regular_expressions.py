@@ -51,7 +51,7 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
     alphabet = "".join(sorted({*separator, *"".join(text for text in spellings if text), "\0"}))
     try:
         re.compile(pattern)
-        automaton = _Parser(pattern, alphabet).parsed()
+        automaton = _Parser(pattern, alphabet).alternatives()
     except re.error as error:
         raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
     except RecursionError:
@@ -65,10 +65,8 @@ class _Parser:
     def __init__(self, pattern: str, alphabet: str) -> None:
         self.pattern, self.alphabet, self.place = pattern, alphabet, 0
 
-    def parsed(self) -> Automaton:
-        return self._alternatives()
-
-    def _alternatives(self) -> Automaton:
+    def alternatives(self) -> Automaton:
+        """Return the automaton of the pattern from the current place up to a closing bracket, or the end."""
         result = self._sequence()
         while self._taken("|"):
             result = result | self._sequence()
@@ -102,7 +100,7 @@ class _Parser:
             self._matched(r"\?:")
             if self._taken("?"):
                 raise self._unknown(begin)
-            result = self._alternatives()
+            result = self.alternatives()
             self._taken(")")
             return result
         match = self._matched(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|.")

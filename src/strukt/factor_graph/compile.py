@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strukt.checks import arguments, guards
 from strukt.factor_graph.dense import Dense, DenseOracle
-from strukt.factor_graph.factor import AnyFactor, Factor, require_trailing
+from strukt.factor_graph.factor import AnyFactor, Factor, require_trailing, row_of
 from strukt.factor_graph.knapsack import Knapsack
 from strukt.factor_graph.oracles import MapOracle, Oracle
 from strukt.factor_graph.pairwise import Pairwise
@@ -42,9 +42,11 @@ class Arrays:
         Raises:
             ValueError: If the scores do not fit the arrays.
         """
-        single = isinstance(scores, Tensor)
-        values = [scores] if single else list(scores)
-        names = ["scores"] if single else [f"scores[{place}]" for place in range(len(values))]
+        if isinstance(scores, Tensor):
+            values, names = [scores], ["scores"]
+        else:
+            values = list(scores)
+            names = [f"scores[{place}]" for place in range(len(values))]
         if len(values) != len(self.shapes):
             raise ValueError(
                 f"got {len(values)} score tensors for {len(self.shapes)} arrays of variables; expected one for "
@@ -104,9 +106,8 @@ class Problem:
     def of_item(self, item: int) -> Problem:
         """Return the problem of one item of the batch."""
         factors = [factor.of_item(item) for factor in self.factors]
-        pairs = self.pair_scores if len(self.pair_scores) == 1 else self.pair_scores[item : item + 1]
         oracles = [oracle for oracle in map(_oracle, factors) if oracle is not None]
-        scores = self.scores[item : item + 1]
+        scores, pairs = (row_of(value, item) for value in (self.scores, self.pair_scores))
         return Problem(self.layout, torch.Size([1]), scores, pairs, oracles, factors, self.type)
 
 

@@ -117,8 +117,7 @@ class AnyFactor(abc.ABC):
         """Return the factor of one item of the batch that was passed to `bound`."""
         one = copy.copy(self)
         for name in self.tensors:
-            value = getattr(self, name)
-            setattr(one, name, value if len(value) == 1 else value[item : item + 1])
+            setattr(one, name, row_of(getattr(self, name), item))
         return one
 
     def __repr__(self) -> str:
@@ -216,6 +215,11 @@ class Factor(AnyFactor):
                 f"{tuple(assignments.shape)}; expected {tuple(assignments.shape[:2])}"
             )
         return result.to(assignments.dtype)
+
+
+def row_of(value: Tensor, item: int) -> Tensor:
+    """Return one item of a batched tensor, or the tensor itself if all items share it."""
+    return value if len(value) == 1 else value[item : item + 1]
 
 
 def _described(result: object) -> str:

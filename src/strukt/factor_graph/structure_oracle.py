@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from strukt.factor_graph.factor import row_of
 from strukt.factor_graph.oracles import TOLERANCE, Oracle
 from strukt.inference.lp_sparsemap.graph import Face
 from strukt.kernels.semiring import NEG_INF, forbidden_only
@@ -41,9 +42,9 @@ class StructureOracle(Oracle):
     def of_item(self, item: int) -> StructureOracle:
         """Return the oracle of one item of the batch."""
         template = self._template
-        scores = tuple(_row(score, item) for score in template.scores)
-        constants = tuple(_row(constant, item) for constant in template.constants)
-        one = template._rebuilt(scores, _row(template.lengths, item), constants)
+        scores = tuple(row_of(score, item) for score in template.scores)
+        constants = tuple(row_of(constant, item) for constant in template.constants)
+        one = template._rebuilt(scores, row_of(template.lengths, item), constants)
         return StructureOracle(one, self._type, self._name)
 
     def on_cpu(self, device: torch.device) -> StructureOracle:  # noqa: ARG002
@@ -141,8 +142,3 @@ class StructureOracle(Oracle):
 
     def _events(self, assignments: Tensor) -> Tensor:
         return self._template.from_parts(self._shaped(assignments))
-
-
-def _row(value: Tensor, item: int) -> Tensor:
-    """Return one item of a batched tensor, or the tensor itself if all items share it."""
-    return value if len(value) == 1 else value[item : item + 1]

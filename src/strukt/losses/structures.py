@@ -62,7 +62,10 @@ def fenchel_young_loss(
     if regularizer not in REGULARIZERS:
         raise ValueError(f"regularizer is {regularizer!r}; expected 'entropy', 'sparsemap' or None")
     soft = isinstance(target, Tensor) and target.is_floating_point()
-    parts = _marginals(distribution, target) if soft else distribution.to_parts(_event(distribution, target))
+    if soft:
+        parts = _marginals(distribution, target)
+    else:
+        parts = distribution.to_parts(arguments.event(target, distribution.batch_shape, distribution.event_shape))
     raised = distribution if cost is None else _raised(distribution, parts, cost)
     if regularizer == "entropy" and not soft:
         return -raised.log_prob(target)
@@ -72,10 +75,6 @@ def fenchel_young_loss(
     if regularizer is None:
         return (raised.max_score - target_score).clamp(min=0.0)
     return (_sparse_value(raised, max_iterations) - (target_score - _half_square(raised, parts))).clamp(min=0.0)
-
-
-def _event(distribution: StructuredDistribution, target: Tensor) -> Tensor:
-    return arguments.event(target, distribution.batch_shape, distribution.event_shape)
 
 
 def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,19 +52,17 @@ def permitted_face(oracle: OracleFactor, face: Face | None) -> Face | None:
 
 def graph_of(layout: Layout, curvature: float) -> Graph:
     """Return a layout as the graph that the kernels read."""
-    sizes = np.diff(layout.starts)
+
+    def contiguous(dtype: type, *names: str) -> dict[str, Any]:
+        return {name: np.ascontiguousarray(getattr(layout, name), dtype) for name in names}
+
     return Graph(
-        copies=np.ascontiguousarray(layout.copies, np.int64),
+        **contiguous(np.int64, "copies", "starts", "kinds", "pair"),
+        **contiguous(np.float64, "costs", "low", "high"),
         signs=np.where(layout.negated, -1.0, 1.0),
-        starts=np.ascontiguousarray(layout.starts, np.int64),
-        kinds=np.ascontiguousarray(layout.kinds, np.int64),
-        costs=np.ascontiguousarray(layout.costs, np.float64),
-        low=np.ascontiguousarray(layout.low, np.float64),
-        high=np.ascontiguousarray(layout.high, np.float64),
-        pair=np.ascontiguousarray(layout.pair, np.int64),
         degrees=np.bincount(layout.copies, minlength=layout.variables).astype(np.float64),
         curvature=float(curvature),
-        widest=int(sizes.max(initial=0)),
+        widest=int(np.diff(layout.starts).max(initial=0)),
     )
 
 
