@@ -1,12 +1,11 @@
 """Tagging accuracy."""
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.metrics.accuracy import Accuracy
-from strukt.metrics.classes import ClassAccuracy
-from strukt.metrics.span_f1 import SpanF1
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"))), max_size=4))
@@ -26,17 +25,12 @@ def test_sentences_that_differ_in_length_change_nothing():
     assert (accuracy.words, accuracy.right) == (0, 0)
 
 
-@pytest.mark.parametrize("metric", [Accuracy, ClassAccuracy, SpanF1])
-@pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
-    [
-        ([["O", "B-X"], ["O"]], [["O", "O"], ["O"]], r"gold\[0\] is a list; expected .* once for each sentence"),
-        (["O", "O"], ["O", ("O",)], r"predicted\[1\] is a tuple"),
-        ("OO", ["O", "O"], "gold is the str 'OO'; expected a list"),
-    ],
-)
-def test_lists_of_sentences_are_refused(metric, gold, predicted, message):
-    score = metric()
-    with pytest.raises(ValueError, match=message):
-        score.update(gold, predicted)
-    assert vars(score) == vars(metric())
+def test_tags_may_be_numbers_in_a_tensor_but_not_a_batch():
+    accuracy = Accuracy()
+    accuracy.update(torch.tensor([1, 2, 3, 3]), torch.tensor([1, 2, 2, 3]))
+    assert accuracy.result() == {"accuracy": 75.0}
+    assert isinstance(accuracy.result()["accuracy"], float)
+    for batch in (torch.tensor([[1, 2], [3, 4]]), [["DET", "NOUN"], ["DET", "VERB"]], list(torch.zeros(2, 3))):
+        with pytest.raises(ValueError, match=r"gold holds .*; expected tags, not sequences of them"):
+            accuracy.update(batch, batch)
+    assert accuracy.words == 4

@@ -118,3 +118,11 @@ def test_sentences_that_differ_in_length_change_nothing():
     with pytest.raises(ValueError, match="gold has 2 arcs, predicted 1; expected one for each word"):
         score.update([(2, "det"), (0, "root")], [(2, "det")])
     assert (score.right_heads, score.right_arcs, score.gold_content) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("arcs", [[2, 0], [(2, 1), (0, 3)], [(2, None), (0, None)]])
+def test_arcs_without_relations_are_refused(arcs):
+    score = AttachmentScore()
+    with pytest.raises(ValueError, match=r"gold holds .*; expected a head and a relation, such as \(2, 'nsubj'\)"):
+        score.update(arcs, arcs)
+    assert score.words == 0

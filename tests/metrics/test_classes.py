@@ -3,6 +3,7 @@
 import random
 
 import pytest
+import torch
 
 from strukt.metrics.classes import ClassAccuracy, MacroF1
 
@@ -67,3 +68,16 @@ def test_items_that_differ_in_number_change_nothing(kind):
     with pytest.raises(ValueError, match="gold has 2 classes, predicted 1; expected one for each item"):
         metric.update(["a", "b"], ["a"])
     assert metric.details() == {"class": {}}
+
+
+@pytest.mark.parametrize("kind", [ClassAccuracy, MacroF1])
+def test_classes_may_be_tensors(kind):
+    gold, predicted = [2, 2, 2, 3], [2, 2, 3, 3]
+    numbers, tensors, scalars = kind(), kind(), kind()
+    numbers.update(gold, predicted)
+    tensors.update(torch.tensor(gold), torch.tensor(predicted))
+    scalars.update(list(torch.tensor(gold)), list(torch.tensor(predicted)))
+    assert tensors.result() == scalars.result() == numbers.result()
+    assert tensors.details() == scalars.details() == numbers.details()
+    with pytest.raises(ValueError, match=r"gold holds \[2, 3\]; expected classes, not sequences of them"):
+        kind().update(torch.tensor([[2, 3]]), torch.tensor([[2, 3]]))

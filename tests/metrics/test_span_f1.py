@@ -53,6 +53,14 @@ def test_nothing_yet_and_different_lengths():
         SpanF1().update(["O"], ["O", "O"])
 
 
-def test_empty_tags_are_refused():
-    with pytest.raises(ValueError, match="tag 1 is empty; expected a mark such as O"):
-        SpanF1().update(["O", ""], ["O", "O"])
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        ([1, 2], "gold has the tag 1; expected tags such as 'B-PER' and 'O'"),
+        ([["B-PER", "O"]], r"gold has the tag \['B-PER', 'O'\]; expected tags"),
+        ("O", "gold is 'O'; expected the tags of one sentence"),
+    ],
+)
+def test_what_is_not_a_sentence_of_tags_is_refused(tags, message):
+    with pytest.raises(ValueError, match=message):
+        SpanF1().update(tags, tags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strukt.metrics.counts import percent, require_labels
+from strukt.metrics.counts import flat, percent, require_same_length
 
 
 class Accuracy:
@@ -22,12 +22,13 @@ class Accuracy:
         self.right = 0
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add the tags of one sentence.
+        """Add the tags of one sentence: strings, or numbers, also in a tensor.
 
         Raises:
-            ValueError: If the sentences differ in length, or are lists of several sentences.
+            ValueError: If the sentences differ in length, or are batches of sentences.
         """
-        require_labels(gold, predicted, "tags")
+        gold, predicted = flat("gold", gold, "tags"), flat("predicted", predicted, "tags")
+        require_same_length(gold, predicted, "tags")
         self.right += sum(a == b for a, b in zip(gold, predicted, strict=True))
         self.words += len(gold)
 

@@ -48,9 +48,13 @@ class AttachmentScore:
         """Add one sentence, for example `update(gold_sentence.arcs, predicted_sentence.arcs)`.
 
         Raises:
-            ValueError: If the sentences differ in length.
+            ValueError: If the sentences differ in length, or an entry is not a pair of a head and a relation.
         """
         require_same_length(gold, predicted, "arcs")
+        for name, arcs in (("gold", gold), ("predicted", predicted)):
+            for arc in arcs:
+                if not isinstance(arc, tuple | list) or len(arc) != 2 or not isinstance(arc[1], str):
+                    raise ValueError(f"{name} holds {arc!r}; expected a head and a relation, such as (2, 'nsubj')")
         for (gold_head, gold_deprel), (head, deprel) in zip(gold, predicted, strict=True):
             gold_relation, relation = gold_deprel.split(":")[0], deprel.split(":")[0]
             is_right = gold_head == head and gold_relation == relation

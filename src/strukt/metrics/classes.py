@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from strukt.metrics.counts import LabelCounts, percent, require_labels
+from strukt.metrics.counts import LabelCounts, flat, percent, require_same_length
 
 
 class ClassAccuracy(LabelCounts):
@@ -23,12 +23,13 @@ class ClassAccuracy(LabelCounts):
     """
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add the classes of several items.
+        """Add the classes of several items: strings, or numbers, also in a tensor.
 
         Raises:
-            ValueError: If `gold` and `predicted` differ in length, or hold lists.
+            ValueError: If `gold` and `predicted` differ in length, or have more than one axis.
         """
-        require_labels(gold, predicted, "classes", "item")
+        gold, predicted = flat("gold", gold, "classes"), flat("predicted", predicted, "classes")
+        require_same_length(gold, predicted, "classes", "item")
         self.right.update(a for a, b in zip(gold, predicted, strict=True) if a == b)
         self.gold.update(gold)
         self.predicted.update(predicted)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Sized
+from collections.abc import Collection, Sequence, Sized
+from typing import Any
 
 
 def percent(part: float, whole: float) -> float:
@@ -33,27 +34,39 @@ def require_same_length(gold: Sized, predicted: Sized, values: str, unit: str = 
         )
 
 
-def require_labels(gold: Sequence[str], predicted: Sequence[str], values: str, unit: str = "word") -> None:
-    """Check that there are as many predicted labels as gold ones, and that they are not nested.
+def flat(name: str, labels: Any, values: str) -> Sequence[Any]:
+    """Return the labels of one sentence or one list of items; a tensor or an array as a list of numbers.
+
+    Entries of a tensor are hashed by identity, so that equal labels would be counted as different ones.
 
     Raises:
-        ValueError: If their numbers differ, or one of the two is a string, or holds lists.
+        ValueError: If the labels are themselves sequences, such as a batch of sentences.
 
     Examples:
-        >>> require_labels([["DET", "NOUN"]], [["DET", "VERB"]], "tags")
+        >>> flat("gold", [["DET", "NOUN"]], "tags")
         Traceback (most recent call last):
-        ValueError: gold[0] is a list; expected tags as strings, so call update once for each sentence
+        ValueError: gold holds ['DET', 'NOUN']; expected tags, not sequences of them: call update once for each
     """
-    for name, labels in (("gold", gold), ("predicted", predicted)):
-        if isinstance(labels, str):
-            raise ValueError(f"{name} is the str {labels!r}; expected a list of {values}")
-        for place, label in enumerate(labels):
-            if isinstance(label, (list, tuple)):
-                raise ValueError(
-                    f"{name}[{place}] is a {type(label).__name__}; expected {values} as strings, so call update "
-                    f"once for each sentence"
-                )
-    require_same_length(gold, predicted, values, unit)
+    each: Sequence[Any] = labels.tolist() if hasattr(labels, "tolist") else labels
+    for label in each:
+        if isinstance(label, (list, tuple)) or getattr(label, "shape", ()):
+            raise ValueError(
+                f"{name} holds {label!r}; expected {values}, not sequences of them: call update once for each"
+            )
+    return [label.item() if hasattr(label, "item") else label for label in each]
+
+
+def require_tags(name: str, tags: Any) -> None:
+    """Check that a sentence is a sequence of tags, such as `B-PER`; a single string, for example, is not.
+
+    Raises:
+        ValueError: If it is not, or a tag is empty or not a string.
+    """
+    if isinstance(tags, str) or not isinstance(tags, Collection):
+        raise ValueError(f"{name} is {tags!r}; expected the tags of one sentence, such as ['B-PER', 'O']")
+    for tag in tags:
+        if not isinstance(tag, str) or not tag:
+            raise ValueError(f"{name} has the tag {tag!r}; expected tags such as 'B-PER' and 'O'")
 
 
 def precision_recall_f1(gold: int, predicted: int, right: int) -> dict[str, float]:

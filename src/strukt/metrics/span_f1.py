@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strukt.data.tag_schemes.spans import spans
-from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_labels
+from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_same_length, require_tags
 
 
 class SpanF1(LabelCounts):
@@ -22,9 +22,12 @@ class SpanF1(LabelCounts):
         """Add the tags of one sentence, such as `B-PER`; see `data.tag_schemes.spans.spans` for the schemes.
 
         Raises:
-            ValueError: If the sentences differ in length, or are lists of several sentences.
+            ValueError: If the sentences differ in length, are not sequences of tags, or a tag is empty or not a
+                string.
         """
-        require_labels(gold, predicted, "tags")
+        require_tags("gold", gold)
+        require_tags("predicted", predicted)
+        require_same_length(gold, predicted, "tags")
         gold_spans, predicted_spans = set(spans(gold)), set(spans(predicted))
         self.gold.update(label for label, _, _ in gold_spans)
         self.predicted.update(label for label, _, _ in predicted_spans)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from strukt.metrics.counts import require_tags
 from strukt.metrics.span_f1 import SpanF1
 from strukt.viz.canvas.width import display_width, pad
 
@@ -43,8 +43,8 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
         )
     counts = SpanF1()
     for number, (expected, actual) in enumerate(zip(gold, predicted, strict=True)):
-        _require_tags(f"gold[{number}]", expected)
-        _require_tags(f"predicted[{number}]", actual)
+        require_tags(f"gold[{number}]", expected)
+        require_tags(f"predicted[{number}]", actual)
         if len(expected) != len(actual):
             raise ValueError(
                 f"gold[{number}] has {len(expected)} tags, predicted[{number}] {len(actual)}; "
@@ -62,15 +62,6 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     width = max(display_width(name) for name in ["in per cent", *by_label])
     head = pad("in per cent", width) + "  precision  recall     f1  gold"
     return "\n".join([head, *(_line(pad(name, width), scores, count) for name, scores, count in rows)])
-
-
-def _require_tags(name: str, tags: Any) -> None:
-    """Raise ValueError unless a sentence is a sequence of tags; a single string, for example, is not."""
-    if isinstance(tags, str) or not isinstance(tags, Collection):
-        raise ValueError(f"{name} is {tags!r}; expected the tags of one sentence, such as ['B-PER', 'O']")
-    for tag in tags:
-        if not isinstance(tag, str) or not tag:
-            raise ValueError(f"{name} has the tag {tag!r}; expected tags such as 'B-PER' and 'O'")
 
 
 def _mean(scores: dict[str, dict[str, float]], weights: dict[str, int]) -> dict[str, float]:

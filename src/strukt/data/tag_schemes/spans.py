@@ -19,9 +19,6 @@ def spans(tags: Sequence[str]) -> list[Span]:
     span.
     `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default mode does not support them.
 
-    Raises:
-        ValueError: If a tag is empty.
-
     Complexity: O(n).
     Source: `conlleval` of CoNLL 2000, as `seqeval.metrics.sequence_labeling.get_entities`.
 
@@ -33,8 +30,6 @@ def spans(tags: Sequence[str]) -> list[Span]:
     begin = 0
     last_mark, last_label = "O", ""
     for position, tag in enumerate([*tags, "O"]):
-        if not tag:
-            raise ValueError(f"tag {position} is empty; expected a mark such as O, or with a label, B-PER")
         mark, label = tag[0], tag[1:].split("-", 1)[-1] or "_"
         if tag[1:2] in ("", "-"):
             mark = _OTHER_MARKS.get(mark, mark)
