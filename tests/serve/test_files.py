@@ -13,11 +13,14 @@ from tests.serve.asking import PLAYWRIGHT, ask, at, refused
 from tests.serve.conftest import wait_until_ready
 
 from strukt.data import brackets, conllu, corpus
+from strukt.data.classes import labelled
 from strukt.data.entities import json_lines
 from strukt.serve.app import create_app
 from strukt.serve.files import AT_A_TIME, batches
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Format
+from strukt.tasks.classify import Config
+from strukt.tasks.classify.model import Classifier
 
 TREES = tiny_corpora.trees(3, seed=4)
 COLUMNS = "\t_" * 8
@@ -60,6 +63,18 @@ def test_plain_text_becomes_a_file_of_the_format_of_the_task(client, model, endi
     assert answer["name"] == f"news.annotated{ending}"
     assert [len(sentence) for sentence in read(io.BytesIO(answer["text"].encode()))] == [6, 2]
     assert (answer["sentences"], answer["words"]) == (2, 8)
+
+
+def test_plain_text_becomes_lines_with_classes():
+    read = labelled.read(io.BytesIO(b"good\tnice film\nbad\tdull film\n"))
+    model = Classifier.from_corpus(tiny_corpora.small(Config()), list(read))
+    with TestClient(create_app({"polarity": model})) as client:
+        answer = annotate(client, "news.txt", "nice\nvery dull\n", "polarity").json()
+    assert answer["name"] == "news.annotated.tsv"
+    stream = io.BytesIO(answer["text"].encode())
+    stream.name = answer["name"]
+    again = corpus.read(stream, None, model.readers())
+    assert [sentence.forms for sentence in again] == [["nice"], ["very", "dull"]]
 
 
 def test_the_format_may_be_stated(client):

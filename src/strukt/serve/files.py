@@ -12,6 +12,7 @@ from strukt.data import brackets, conllu, corpus
 from strukt.data.conllu import entity_notes
 from strukt.data.entities import json_lines
 from strukt.data.files.problems import DataWarning
+from strukt.data.line_sentence import LineSentence
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
 from strukt.serve.messages import AnnotateRequest, AnnotateResponse
@@ -24,8 +25,9 @@ SUFFIXES = {
     entity_notes.Sentence: ".conllu",
     brackets.Sentence: ".ptb",
     json_lines.Sentence: ".jsonl",
+    LineSentence: ".tsv",  # all other sentences of one line
 }
-"""Suffixes of the file names of annotated plain text, by the class of its sentences."""
+"""Suffixes of the file names of annotated plain text, by the class of its sentences or a base of it."""
 
 AT_A_TIME = 1000
 """Number of words of a file that are annotated at a time, before other requests have their turn."""
@@ -140,5 +142,5 @@ def _name(name: str, predicted: Sequence[Sentence]) -> str:
     path = PurePath(name)
     suffix = path.suffix
     if suffix == ".txt" and predicted:
-        suffix = SUFFIXES.get(type(predicted[0]), suffix)
+        suffix = next((SUFFIXES[kind] for kind in type(predicted[0]).__mro__ if kind in SUFFIXES), suffix)
     return f"{path.stem}.annotated{suffix}"
