@@ -34,3 +34,8 @@ def test_tags_may_be_numbers_in_a_tensor_but_not_a_batch():
         with pytest.raises(ValueError, match=r"gold holds .*; expected tags, not sequences of them"):
             accuracy.update(batch, batch)
     assert accuracy.words == 4
+
+
+def test_a_string_is_no_list_of_tags():
+    with pytest.raises(ValueError, match="gold is the string 'DET'; expected a list of tags"):
+        Accuracy().update("DET", ["DET"])

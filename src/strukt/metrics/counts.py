@@ -40,16 +40,18 @@ def flat(name: str, labels: Any, values: str) -> Sequence[Any]:
     Entries of a tensor are hashed by identity, so that equal labels would be counted as different ones.
 
     Raises:
-        ValueError: If the labels are themselves sequences, such as a batch of sentences.
+        ValueError: If the labels are a string, or themselves sequences, such as a batch of sentences.
 
     Examples:
         >>> flat("gold", [["DET", "NOUN"]], "tags")
         Traceback (most recent call last):
         ValueError: gold holds ['DET', 'NOUN']; expected tags, not sequences of them: call update once for each
     """
+    if isinstance(labels, str):
+        raise ValueError(f"{name} is the string {labels!r}; expected a list of {values}")
     each: Sequence[Any] = labels.tolist() if hasattr(labels, "tolist") else labels
     for label in each:
-        if isinstance(label, (list, tuple)) or getattr(label, "shape", ()):
+        if isinstance(label, (list, tuple)) or getattr(label, "shape", None):
             raise ValueError(
                 f"{name} holds {label!r}; expected {values}, not sequences of them: call update once for each"
             )

@@ -94,7 +94,8 @@ class BinaryTree(StructuredDistribution, abc.ABC):
     def _labelling_count(self, words: int, inner: int) -> int:
         """Return the number of `_labellings` of a tree with these numbers of words and of wider spans."""
         word, wider = self._label_ranges
-        return len(word) ** words * len(wider) ** inner
+        count: int = len(word) ** words * len(wider) ** inner
+        return count
 
     def _labellings(self, tree: Sequence[tuple[int, int]]) -> Iterable[Mapping[tuple[int, int], int]]:
         """Return a superset of the possible labels of the spans of a tree, which are given in pre-order."""

@@ -39,7 +39,8 @@ def lengths(
             converted = converted.long()  # PyTorch makes an empty list one of float32
         if torch.compiler.is_compiling():
             # A comparison would fix the sizes in an exported graph; clamped lengths are safe indices of kernels.
-            return converted.to(device, torch.int64).clamp(0, longest)
+            clamped: Tensor = converted.to(device, torch.int64).clamp(0, longest)
+            return clamped
         fits = converted.shape == batch_shape and converted.dtype != torch.bool
         if not fits and looks_like_mask(converted, batch_shape, longest):
             raise ValueError(
@@ -78,7 +79,7 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
 
 def is_integer(value: object) -> bool:
     """Return True for integers of Python and NumPy that have at most 64 bits, but not for Booleans."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    return isinstance(value, Integral) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
 
 
 def positive_integer(name: str, value: Any) -> int:

@@ -37,7 +37,7 @@ class Enumeration:
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
         """Return the cross-entropy ``(batch,)`` in nats: -E[log q], where q is the distribution of ``other``."""
-        both = torch.stack([table(*each, lengths) for each in (scores, other)])
+        both = torch.stack([table(*(*each, lengths)) for each in (scores, other)])
         return _total(semiring.CrossEntropy(), both)
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:

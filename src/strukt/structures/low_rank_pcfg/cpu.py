@@ -111,7 +111,7 @@ def sample(*arguments: Any) -> tuple[Tensor, Tensor]:
     each item.
     """
     scores, (lengths, count) = arguments[:6], arguments[6:]
-    log_partition, chart = inside(*scores, lengths)
+    log_partition, chart = inside(*arguments[:7])
     batch, size = scores[0].shape[:2]
     trees = no_events(batch, count, size, size)
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))

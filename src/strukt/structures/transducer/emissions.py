@@ -56,7 +56,7 @@ def labels_of_nodes(
     check = validate_args is not False
     lengths = arguments.lengths(target_lengths, torch.Size(batch), columns - 1, device, "target_lengths", check)
     states = states_of(targets, lengths, blank, labels, check or device.type == "cpu")
-    return torch.nn.functional.pad(states, (0, 1), value=blank).unflatten(-1, (columns, 2))
+    return torch.nn.functional.pad(states, (0, 1), value=blank).view(*batch, columns, 2)
 
 
 def frames_of_labels(event: Tensor) -> Tensor:
