@@ -27,21 +27,13 @@ class Ring(Protocol):
         """Return numbers of a shape, all equal to the ring's zero."""
 
     def multiply(self, product: Product, add: bool = False) -> None:
-        """Write a product to its results; with ``add``, add it to the numbers that are there."""
+        """Write a product to its results; with ``add``, add it to what is there (maxima: raise that to it)."""
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
         """Return elementwise products as plain floats; of dual numbers, the moves of these products."""
 
-    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
-        """Write the numbers of the spans of a width, from their children.
-
-        Args:
-            chart: The chart.
-            sides: The children beside a word.
-            width: The width of the spans.
-            sums: The sums over rules with two nonterminals, in parts.
-            parts: The number of these parts.
-        """
+    def close(self, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
+        """Write the numbers of the spans of a width, from their children; see `gpu_inside.close`."""
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
         """Write the derivatives for the spans of a width; see `gpu_outside.slopes`."""
@@ -172,7 +164,8 @@ def fill(ring: Ring, chart: Chart) -> None:
         if width > 3:
             sum_splits(ring, chart, pairs, width)
             _sum_rules(ring, chart, pairs, sums, width)
-        ring.close(chart, _sides(chart, width), width, sums, sizes.parts if width > 3 else 0)
+        parts, part = sizes.parts if width > 3 else 0, sizes.spans(width) * sizes.s
+        ring.close(chart, _sides(chart, width), width, *sums, parts, part)
 
 
 def workspace_for_pairs(ring: Ring, sizes: Sizes) -> Numbers:

@@ -66,11 +66,10 @@ class Duals:
             )
         return result
 
-    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
+    def close(self, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
         from strukt.structures.pcfg import gpu_dual_inside  # needs Triton
 
-        part = chart.sizes.spans(width) * chart.sizes.s
-        close_spans(gpu_dual_inside.close, chart, sides, width, *sums, parts, part)
+        close_spans(gpu_dual_inside.close, chart, sides, width, *others)
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
         from strukt.structures.pcfg import gpu_dual_outside  # needs Triton

@@ -65,12 +65,10 @@ class Sums:
             )
         return result
 
-    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
+    def close(self, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
         from strukt.structures.pcfg import gpu_inside  # needs Triton
 
-        close_spans(
-            gpu_inside.close, chart, sides, width, *sums, parts, chart.sizes.spans(width) * chart.sizes.s
-        )
+        close_spans(gpu_inside.close, chart, sides, width, *others)
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
         from strukt.structures.pcfg import gpu_outside  # needs Triton
@@ -100,12 +98,10 @@ class Maxima:
         """Return elementwise sums of scores."""
         return left[0] + right[0]
 
-    def close(self, chart: Chart, sides: Sides, width: int, sums: Numbers, parts: int) -> None:
+    def close(self, chart: Chart, sides: Sides, width: int, *others: Any) -> None:
         from strukt.structures.pcfg import gpu_cky  # needs Triton
 
-        close_spans(
-            gpu_cky.close, chart, sides, width, *sums, parts, chart.sizes.spans(width) * chart.sizes.s
-        )
+        close_spans(gpu_cky.close, chart, sides, width, *others)
 
     def slopes(self, chart: Chart, parents: Sides, width: int, *others: Any) -> None:
         """Write the best outside scores of the spans of a width; see `gpu_cky_outside.slopes`."""
