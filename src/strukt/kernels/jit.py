@@ -144,6 +144,12 @@ def sample_threads(batch: int, count: int, work: int) -> tuple[int, int]:
     return threads, 1 if batch >= threads else threads
 
 
+def array_of(tensor: Tensor) -> Any:
+    """Return a contiguous array that shares the memory of a contiguous tensor."""
+    plain = tensor.detach() if tensor.requires_grad else tensor  # detaching takes a microsecond
+    return plain.contiguous().numpy()
+
+
 def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> None:
     """Call ``function(*arguments, start, step)`` on each thread, so that each item of a batch is processed once.
 
@@ -152,7 +158,7 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
     contiguous tensors, so that results are written to such tensors.
     """
     function = current(function)
-    inputs = [each.detach().contiguous().numpy() if isinstance(each, Tensor) else each for each in arguments]
+    inputs = [array_of(each) if isinstance(each, Tensor) else each for each in arguments]
     if threads == 1:
         function(*inputs, 0, 1)
     else:

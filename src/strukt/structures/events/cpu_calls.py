@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.arrays import Array
+from strukt.kernels.jit import array_of
 
 
 def mask_of(kernel: Callable[..., None], events: Tensor, *arguments: Any) -> Tensor:
     """Return the mask ``(rows,)`` of events that a kernel writes to its last argument."""
     right = np.zeros(len(events), np.bool_)
-    kernel(*map(array, (events, *arguments)), right)
+    kernel(array_of(events), *map(array, arguments), right)
     return torch.from_numpy(right)
 
 
@@ -26,6 +26,6 @@ def places_of(kernel: Callable[..., None], shape: tuple[int, ...], *arguments: A
     return torch.from_numpy(first), torch.from_numpy(second)
 
 
-def array(value: Any) -> Array | Any:
-    """Return a contiguous array that shares the memory of a tensor if possible; other values are unchanged."""
-    return value.contiguous().numpy() if isinstance(value, Tensor) else value
+def array(value: Any) -> Any:
+    """Return a tensor as a contiguous array, and other values unchanged."""
+    return array_of(value) if isinstance(value, Tensor) else value

@@ -23,7 +23,7 @@ from torch import Tensor
 from strukt.kernels.arrays import Array
 from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, compute_chosen, indices_of_mark
 from strukt.kernels.gradients import group_sums
-from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.jit import array_of, over_batch, thread_count
 from strukt.kernels.memory import empty, empty_tensor, filled, no_events, zeros
 from strukt.kernels.sparsemap.result import Result, Settings, Start, solve
 from strukt.structures.linear_chain import (
@@ -94,7 +94,7 @@ def outside(
         blocks = empty((threads, cpu_weights.BLOCK, cpu_backward.WINDOW, c))
         matrices, _ = shared_weights(transition, True)
         _run(cpu_backward.backward_shared, threads, *scores, matrices, *more, expected, blocks)
-        cpu_backward.times_weights(transition.detach().contiguous().numpy(), expected, pairs.numpy())
+        cpu_backward.times_weights(array_of(transition), expected, pairs.numpy())
     if separate:
         pairs += group_sums(each, groups).to(pairs.dtype)
     results = (tags, pairs)
