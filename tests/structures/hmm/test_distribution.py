@@ -406,6 +406,22 @@ def test_derivatives_of_torch_func(hmm, x):
     assert torch.allclose(torch.func.grad(loss)(hmm.emission.logits), expected, rtol=1e-9)
 
 
+def test_a_vjp_of_torch_func_is_the_gradient(hmm, x):
+    """Also for the initial distribution, and as an outer derivative of a gradient."""
+    emission = hmm.emission.logits
+
+    def loss(initial, emission):
+        return HMM(initial, hmm.transition, emission, validate_args=False).log_prob(x, LENGTHS).sum()
+
+    leaves = [each.clone().requires_grad_() for each in (hmm.initial, emission)]
+    expected = torch.autograd.grad(loss(*leaves), leaves)
+    value, pull = torch.func.vjp(loss, hmm.initial, emission)
+    for gradient, right in zip(pull(torch.ones_like(value)), expected, strict=True):
+        assert torch.allclose(gradient, right, rtol=1e-9)
+    with pytest.raises(NotImplementedError, match="cannot map the gradients of a hidden Markov model"):
+        torch.func.jacrev(loss)(hmm.initial, emission)
+
+
 def test_modes_without_gradients(hmm, x):
     expected = hmm.log_prob(x, LENGTHS)
     for mode in (torch.no_grad, torch.inference_mode):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import asks_for_gradient
 from strukt.kernels.full_precision import full_precision
 from strukt.kernels.undifferentiated import carries_derivative
 from strukt.structures.hmm import blocked_forward, few_states, parallel_scan, reference, scaled_forward
@@ -120,15 +121,25 @@ class _Evidence(torch.autograd.Function):
     @staticmethod
     @full_precision
     def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
-        words, lengths, underflowed, state, *tensors = ctx.saved_tensors
+        # A vjp of torch.func saves tensors in wrappers, which are dead by now and know nothing of gradients.
+        words, lengths, underflowed, state, *tensors = (
+            each if each is None else torch._C._functorch.unwrap_if_dead(each) for each in ctx.saved_tensors
+        )
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
         requested = ctx.needs_input_grad[6:]
+        mapped = torch._C._functorch.is_batchedtensor
+        if any(each is not None and mapped(each) for each in (evidence, last)):
+            raise NotImplementedError(
+                "torch.func.jacrev and vmap cannot map the gradients of a hidden Markov model; use "
+                "torch.autograd.functional.jacobian or a loop"
+            )
         evidence = state.new_zeros(len(state), dtype=torch.float64) if evidence is None else evidence
         last = torch.zeros_like(state) if last is None else last
-        if torch.is_grad_enabled():  # for higher derivatives
+        graph = asks_for_gradient((*tensors, evidence, last))
+        if graph:  # for higher derivatives
             if ctx.group is not None:
                 raise NotImplementedError("there are no second derivatives where processes share the states")
-            result = _reference_gradients(words, lengths, scores, ctx.blocks, requested, evidence, last)
+            result = _reference_gradients(words, lengths, scores, ctx.blocks, requested, evidence, last, graph)
             return (None, None, None, None, None, None, *result)
         # The last state is normalised, so that a common factor of its weights has no effect.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
@@ -139,7 +150,7 @@ class _Evidence(torch.autograd.Function):
             some = [scores[0][underflowed], *scores[1:]]
             more = _reference_gradients(
                 words[underflowed], lengths[underflowed], some, ctx.blocks, requested, evidence[underflowed],
-                last[underflowed],
+                last[underflowed], graph,
             )  # fmt: skip
             if more[0] is not None:
                 more[0] = torch.zeros_like(state).index_copy(0, underflowed.nonzero().squeeze(1), more[0])
@@ -187,15 +198,17 @@ def _reference_gradients(
     requested: tuple[bool, ...],
     evidence: Tensor,
     last: Tensor,
+    graph: bool,
 ) -> list[Tensor | None]:
-    """Return the gradients of the scores by the reference: with a graph in grad mode, else with little memory.
+    """Return the gradients of the scores by the reference: with a ``graph``, or without and with little memory.
 
     ``evidence`` and ``last`` are the gradients with respect to the results; unrequested gradients are None.
     """
-    graph = torch.is_grad_enabled()
     with torch.enable_grad():
-        if not graph:
-            scores = [score if score is None else score.detach().requires_grad_() for score in scores]
+        scores = [
+            score.detach().requires_grad_() if want and not (graph and score.requires_grad) else score
+            for score, want in zip(scores, requested, strict=True)
+        ]
         initial, emission, band, *matrices = scores
         table = emission if blocks is None else blocks.spread(emission)
         value = reference.log_evidence(words, lengths, initial, table, tuple(matrices), band, not graph)

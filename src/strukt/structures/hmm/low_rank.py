@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import asks_for_gradient
 from strukt.structures.hmm.pieces import pieces
 
 
@@ -41,11 +42,11 @@ class _Factors(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, in_leaving: Tensor, in_landing: Tensor) -> tuple[Tensor, ...]:
         source, target, leaving, landing = ctx.saved_tensors
-        if torch.is_grad_enabled():  # for higher derivatives
-            total = target.logsumexp(0)
-            composed = torch.softmax(source + total, 1), torch.softmax(target, 0)
-            grads = in_leaving, in_landing
-            return torch.autograd.grad(composed, (source, target), grads, create_graph=True)
+        if asks_for_gradient((source, target, in_leaving, in_landing)):  # for higher derivatives
+            shares = torch.softmax(source + target.logsumexp(0), 1), torch.softmax(target, 0)
+            of_source = shares[0] * (in_leaving - (shares[0] * in_leaving).sum(1, keepdim=True))
+            in_total = of_source.sum(0) - (shares[1] * in_landing).sum(0)
+            return of_source, shares[1] * (in_landing + in_total)
         in_source, in_target = torch.empty_like(source), torch.empty_like(target)
         shift = torch.zeros_like(source[0])
         for weights, grad, out in pieces(leaving, in_leaving, in_source):

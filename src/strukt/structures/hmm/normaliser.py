@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import asks_for_gradient
 from strukt.kernels.full_precision import full_precision
 from strukt.kernels.memory import empty_tensor
 from strukt.kernels.semiring import NEG_INF, logsumexp
@@ -49,7 +50,7 @@ class _LogTotals(torch.autograd.Function):
     @full_precision
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
         states, words, bias, total = ctx.saved_tensors
-        if torch.is_grad_enabled():  # for higher derivatives
+        if asks_for_gradient((states, words, bias, grad)):  # for higher derivatives
             weights = torch.softmax(torch.addmm(bias, states, words.mT), 1) * grad.unsqueeze(1)
             return weights @ words, weights.mT @ states, weights.sum(0)
         in_states, in_words, in_bias = map(torch.zeros_like, (states, words, bias))
@@ -95,9 +96,10 @@ class _Columns(torch.autograd.Function):
         logits, words, total = ctx.saved_tensors
         if grad is None:
             return None, None
-        if torch.is_grad_enabled():  # for higher derivatives
-            value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
-            return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
+        if asks_for_gradient((logits, grad)):  # for higher derivatives
+            tops = logsumexp(logits, 1).unsqueeze(1)
+            weights = (logits - torch.where(tops == NEG_INF, 0.0, tops)).exp()
+            return (-weights * grad.sum(0).unsqueeze(1)).index_add(1, words, grad.mT), None
         result, sums = empty_tensor(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
         for out, part, top, weight in pieces(result, logits, total, sums):
             torch.sub(part, top, out=out).exp_().mul_(weight)
