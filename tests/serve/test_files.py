@@ -69,7 +69,9 @@ def test_plain_text_becomes_lines_with_classes():
     read = labelled.read(io.BytesIO(b"good\tnice film\nbad\tdull film\n"))
     model = Classifier.from_corpus(tiny_corpora.small(Config()), list(read))
     with TestClient(create_app({"polarity": model})) as client:
-        answer = annotate(client, "news.txt", "nice\nvery dull\n", "polarity").json()
+        response = annotate(client, "news.txt", "nice\nvery dull\n", "polarity")
+    assert response.status_code == 200, response.text
+    answer = response.json()
     assert answer["name"] == "news.annotated.tsv"
     stream = io.BytesIO(answer["text"].encode())
     stream.name = answer["name"]
