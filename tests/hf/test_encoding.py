@@ -81,6 +81,10 @@ def test_encodings_that_do_not_know_words_are_refused():
     ("labels", "message"),
     [
         ({"tags": [1]}, "tags is of length 1; expected 2 numbers, one for each word"),
+        ({"tags": ["O", "O"]}, "tags has 'O'; expected a whole number"),
+        ({"heads": [2, 0], "relations": ["obj", "root"]}, "relations has 'obj'; expected a whole number"),
+        ({"spans": [(0, 1)]}, "spans has (0, 1); expected three whole numbers"),
+        ({"spans": [(0, 1, "PER")]}, "spans has (0, 1, 'PER'); expected three whole numbers"),
         ({"heads": [2, 0]}, "relations is None; expected 2 numbers, one for each word"),
         ({"relations": [2, 0]}, "heads is None; expected 2 numbers, one for each word"),
         (

@@ -68,8 +68,8 @@ def encode_words(
 
     Raises:
         ValueError: If the tokenizer is not fast, words is a single string, labels and words differ in number, a
-            head or span is outside the sentence, spans cross or repeat, labels of several kinds are given, or a
-            word has no piece and the tokenizer no unknown piece.
+            label is no whole number, a head or span is outside the sentence, spans cross or repeat, labels of
+            several kinds are given, or a word has no piece and the tokenizer no unknown piece.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
     """
@@ -137,6 +137,9 @@ def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[s
     count = "None" if values is None else f"of length {len(values)}"
     if values is None or len(values) != len(words):
         raise ValueError(f"{name} is {count}; expected {len(words)} numbers, one for each word")
+    for value in values:
+        if not hasattr(value, "__index__"):
+            raise ValueError(f"{name} has {value!r}; expected a whole number")
 
 
 def _require_heads(heads: Sequence[int], n: int) -> None:
@@ -147,7 +150,10 @@ def _require_heads(heads: Sequence[int], n: int) -> None:
 
 
 def _require_nested(spans: Sequence[Span], n: int) -> None:
-    """Raise ValueError if a span is not within the sentence, or two spans cross or are the same."""
+    """Raise ValueError if a span is not three integers or not in the sentence, or two spans cross or are equal."""
+    for span in spans:
+        if len(span) != 3 or not all(hasattr(value, "__index__") for value in span):
+            raise ValueError(f"spans has {span!r}; expected three whole numbers: start, end and label index")
     around: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         start, end, _ = span
