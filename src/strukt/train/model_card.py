@@ -141,10 +141,9 @@ def _use(model: Model) -> str:
     return f"""\
 ## How to use it
 
-`MODEL` is the folder of this model, or `hf://user/name` on the hub.
+`MODEL` is the folder of this model, or `hf://user/name` on the hub; for the latter, strukt needs its extra `hub`.
 
 ```console
-$ pip install "strukt[hub]"
 $ strukt predict MODEL raw.txt
 $ strukt evaluate MODEL FILE
 ```
