@@ -148,3 +148,12 @@ def test_lengths_are_required(lengths, name):
     message = rf"{name}_lengths is None; expected a LongTensor of shape \(2,\)"
     with pytest.raises(ValueError, match=message):
         strukt.ctc_loss(torch.zeros(4, 2, 3), torch.ones(2, 2, dtype=torch.long), *lengths)
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch.compile
+def test_padded_targets_compile_without_a_break():
+    compiled = torch.compile(strukt.ctc_loss, backend="aot_eager", fullgraph=True)
+    ours = values_and_gradients(compiled, logits(), TARGETS, FRAMES, LABELS, reduction="sum")
+    theirs = values_and_gradients(functional.ctc_loss, logits(), TARGETS, FRAMES, LABELS, reduction="sum")
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-9)

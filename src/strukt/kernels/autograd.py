@@ -103,12 +103,11 @@ def call_backward(function: Any, *arguments: Any) -> Any:
     A compiled backward pass is never differentiated again, so the bare operator suffices. PyTorch itself loops
     over batched gradients (``is_grads_batched``), except where they are differentiated again (``create_graph``).
     """
-    batched = any(map(is_batched, arguments))
-    if batched and asks_for_gradient(arguments):
-        return _mapped(function, arguments)
-    if batched or torch.compiler.is_compiling():
+    if torch.compiler.is_compiling():  # first: the rest must not be traced
         return function.forward(*arguments)
-    return call(function, *arguments)
+    if not any(map(is_batched, arguments)):
+        return call(function, *arguments)
+    return _mapped(function, arguments) if asks_for_gradient(arguments) else function.forward(*arguments)
 
 
 def _mapped(function: Any, arguments: tuple[Any, ...]) -> Any:

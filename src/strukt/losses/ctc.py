@@ -76,8 +76,9 @@ def ctc_loss(
     frames_of_items = _of_items("input_lengths", input_lengths, batched)
     labels_of_items = _of_items("target_lengths", target_lengths, batched)
     lengths = lengths_on(items.device, "input_lengths", frames_of_items, batch, frames, validate_args)
+    longest = _largest(labels_of_items, targets, check)
     target_lengths = lengths_on(
-        items.device, "target_lengths", labels_of_items, batch, _largest(labels_of_items, check), validate_args
+        items.device, "target_lengths", labels_of_items, batch, longest, validate_args
     )
     targets = _padded(targets, labels_of_items, items.device, batched, check)
     losses = -CTC(items, targets, lengths, target_lengths, blank, validate_args).log_partition
@@ -94,8 +95,13 @@ def _of_items(name: str, value: Lengths, batched: bool) -> Any:
     return tensor.unsqueeze(0) if isinstance(tensor, Tensor) and not (batched or tensor.dim()) else tensor
 
 
-def _largest(lengths: Any, check: bool) -> int:
-    """Return the largest length; 0 if there is none, or if lengths are on a GPU and ``check`` is False."""
+def _largest(lengths: Any, targets: Any, check: bool) -> int:
+    """Return the largest length; 0 if there is none, or if lengths are on a GPU and ``check`` is False.
+
+    A compiled graph cannot read lengths: there it is the largest that the targets have space for.
+    """
+    if torch.compiler.is_compiling() and isinstance(targets, Tensor):
+        return targets.shape[-1]
     readable = isinstance(lengths, Tensor) and lengths.numel() and (check or lengths.is_cpu)
     return max(int(lengths.max()), 0) if readable else 0
 
@@ -108,7 +114,7 @@ def _padded(
     arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", origin)
     targets = targets.to(device)
     if targets.dim() == 2 or not batched:
-        batch, longest = len(target_lengths), _largest(target_lengths, check)
+        batch, longest = len(target_lengths), _largest(target_lengths, targets, check)
         rows = targets if targets.dim() == 2 else targets.unsqueeze(0)
         if rows.dim() != 2 or len(rows) != batch or rows.shape[1] < longest:
             raise ValueError(
