@@ -231,6 +231,41 @@ def test_a_graph_that_permits_nothing_has_no_best_assignment():
         graph.lp_map(torch.zeros(3), exact=True)
 
 
+@pytest.mark.parametrize("kind", ["tree", "chain", "dense", "knapsack", "pair"])
+def test_one_node_shows_that_nothing_is_permitted(kind):
+    graph = FactorGraph()
+    x = graph.variables(2, 3)
+    generator = torch.Generator().manual_seed(0)
+    transition, table = torch.randn(3, 3, generator=generator), torch.randn(2, 2, generator=generator)
+    table[1, 1] = -torch.inf
+    if kind == "tree":
+        graph.add(factors.Tree(x))
+    elif kind == "chain":
+        graph.add(factors.Chain(x, transition))
+    else:
+        graph.add(factors.Xor(x[0]))
+        graph.add(factors.Xor(x[1]))
+    if kind == "dense":
+        graph.add(factors.Dense([x[0, 0], x[1, 1]], table))
+    elif kind == "knapsack":
+        graph.add(factors.Knapsack(x, torch.arange(6.0), 4.5))
+    elif kind == "pair":
+        graph.add(factors.Pairwise(x[:1, 0], x[1:, 1], torch.tensor([-5.0])))
+    graph.add(factors.AtMostOne(x))
+    with pytest.raises(InfeasibleError, match="no assignment is permitted"):
+        graph.lp_map(torch.randn(2, 3, generator=generator), exact=True, max_nodes=1)
+
+
+def test_scores_of_zero_leave_room_for_the_only_assignment():
+    graph = FactorGraph()
+    x = graph.variables(2, 3)
+    graph.add(factors.Tree(x))
+    graph.add(factors.Budget(x[:, 0], 1))
+    graph.add(factors.Xor([x[0, 2], x[1, 1]]))
+    graph.add(factors.Xor([x[0, 0], x[1, 2]]))
+    assert graph.lp_map(torch.zeros(2, 3), exact=True).marginals.tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
 @pytest.mark.parametrize("scores", [torch.zeros(12), torch.tensor([1.0, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1])])
 @pytest.mark.parametrize("kind", ["tree", "chain", "matching", "dense"])
 def test_the_derivative_where_scores_tie_is_that_of_the_whole_face(kind, scores):

@@ -2,7 +2,8 @@
 
 Each node of the search fixes some variables. Its relaxation bounds the scores of all its assignments from above,
 even before convergence. Rounding the relaxed point may yield a permitted assignment, whose score is a lower bound
-on the best one.
+on the best one. The bound of a node without permitted assignments soon falls below the least score that a permitted
+assignment can have.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch import Tensor
 from strukt.errors import InfeasibleError
 from strukt.factor_graph.compile import Problem
 from strukt.inference.lp_sparsemap.admm import Solution, solve
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.kernels.undifferentiated import numpy_of, plain
 
 Bits = npt.NDArray[np.int8]
@@ -29,6 +30,9 @@ OPEN = -1
 
 SLACK = 1e-9
 """The search ends when no assignment can score higher by more than this, relative to the score."""
+
+MARGIN = 1e-3
+"""How far, relative to the least score, a bound must fall below it: much further than rounding errors reach."""
 
 NODE_ITERATIONS = 300
 """Maximum number of ADMM iterations for a node's relaxation; a node is split even if it has not converged."""
@@ -76,6 +80,7 @@ def best_assignment(problem: Problem, max_nodes: int, tol: float) -> Best:
     root = np.full(problem.layout.variables, OPEN, np.int8)
     root[numpy_of(problem.scores[0]) == NEG_INF] = 0
     queue = [(-np.inf, next(order), root)]
+    least = _least_score(problem)
     while queue:
         bound = min(bound, -queue[0][0])
         if bound <= best + _slack(best) or nodes >= max_nodes:
@@ -93,6 +98,8 @@ def best_assignment(problem: Problem, max_nodes: int, tol: float) -> Best:
             continue
         iterations += int(result.iterations)
         upper = min(-negative_bound, float(plain(result.bound)) + _fixed_score(problem, fixed))
+        if upper < least - MARGIN * (1.0 + abs(least)):
+            continue
         marginals = _unflipped(plain(result.marginals)[0], fixed)
         rounded = (marginals > 0.5).long()
         score = total_score(problem, rounded)
@@ -118,6 +125,12 @@ def total_score(problem: Problem, assignment: Tensor) -> float:
         values = assignment[torch.from_numpy(index)] ^ torch.from_numpy(negated).to(assignment)
         total = total + plain(factor.log_potential(values.to(scores).reshape(1, 1, -1)).sum())
     return float(total)
+
+
+def _least_score(problem: Problem) -> float:
+    """Return a lower bound on the scores of all permitted assignments; -inf if a factor does not know one."""
+    scores = sum(float(finite(each).clamp(max=0.0).sum()) for each in (problem.scores, problem.pair_scores))
+    return scores + sum(oracle.least() for oracle in problem.oracles)
 
 
 def _score_of(candidate: tuple[float, Tensor | None]) -> float:

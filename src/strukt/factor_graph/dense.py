@@ -16,6 +16,7 @@ from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import Variables, VariablesLike, collect
 from strukt.kernels.semiring import NEG_INF, finite, logsumexp
+from strukt.kernels.undifferentiated import plain
 
 
 class Dense(AnyFactor, Soft):
@@ -147,6 +148,10 @@ class DenseOracle(Oracle):
 
     def local_scores(self, vertices: Tensor) -> Tensor:
         return self._factor.log_potential(vertices)
+
+    def least(self) -> float:
+        table = plain(self._factor.table)
+        return float(torch.where(table > NEG_INF, table, torch.inf).min())
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         ones = self._assignments > 0

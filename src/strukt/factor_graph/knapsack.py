@@ -121,6 +121,9 @@ class KnapsackOracle(Oracle):
         costs = torch.from_numpy(self._costs).to(vertices)
         return vertices @ costs <= self._budget + self._slack
 
+    def least(self) -> float:
+        return 0.0
+
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         costs = whole(self._costs)
         most = min(math.floor(self._budget + self._slack), sum(costs))

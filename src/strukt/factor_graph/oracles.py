@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 
 import torch
 from torch import Tensor
@@ -34,6 +35,10 @@ class Oracle(abc.ABC):
     def permits(self, vertices: Tensor) -> Tensor:
         """Return a mask ``(k, batch)`` of the assignments ``(k, batch, size)`` that the factor permits."""
         return self.local_scores(vertices) > NEG_INF
+
+    def least(self) -> float:
+        """Return a lower bound on the local scores of all permitted assignments in the batch; -inf if unknown."""
+        return -math.inf
 
     def on_cpu(self, device: torch.device) -> Oracle:
         """Return the oracle for a solver on the CPU; differentiable.
@@ -121,6 +126,9 @@ class OnDevice(Oracle):
 
     def permits(self, vertices: Tensor) -> Tensor:
         return self._oracle.permits(vertices.to(self._device)).to(vertices.device)
+
+    def least(self) -> float:
+        return self._oracle.least()
 
     def __repr__(self) -> str:
         return repr(self._oracle)

@@ -90,6 +90,10 @@ class StructureOracle(Oracle):
     def permits(self, vertices: Tensor) -> Tensor:
         return self.log_potential(vertices) > NEG_INF
 
+    def least(self) -> float:
+        reversed_scores = (torch.where(score > NEG_INF, -score, NEG_INF) for score in self._plain)
+        return -float(self._template._with_scores(*reversed_scores).max_score.max())
+
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         zero, one = weights.unbind(-1)
         required, forbidden = zero == NEG_INF, one == NEG_INF
