@@ -131,11 +131,11 @@ def adapt(model: Any, rank: int) -> Any:
     """Return the model with a low-rank adapter (LoRA) for each of its linear layers; only the adapters learn.
 
     Source: Hu et al. (2021), "LoRA: Low-rank adaptation of large language models". Adapters start without any
-    effect.
+    effect, and their outputs are multiplied by 2 (``lora_alpha`` is twice the rank).
 
     Args:
-        model: A Hugging Face model.
-        rank: Rank of the adapters.
+        model: A Hugging Face model, which is modified.
+        rank: Rank of the adapters, at least 1.
 
     Raises:
         SettingError: If the model does not support adapters.
