@@ -26,7 +26,7 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
         times.
 
-    Complexity: Typically O(d) for each row.
+    Complexity: Typically O(d) for each row of d scores.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -49,7 +49,7 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
     Arguments, result and errors are those of `fusedmax`. The published algorithm compares absolute scores and
     clips them at 0, so it returns this solution only if all scores are well above 0.
 
-    Complexity: O(d log d) for each row.
+    Complexity: O(d log d) for each row of d scores.
 
     Source: Niculae and Blondel (2017).
 

@@ -23,7 +23,7 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
         Entries in the shape and type of ``x``, differentiable any number of times. If at most k scores are above
         -inf, their entries are 1. NaN in a row with NaN or +inf.
 
-    Complexity: Typically O(d) for each row.
+    Complexity: Typically O(d) for each row of d scores.
 
     Raises:
         ValueError: If a shape, type or value does not fit.

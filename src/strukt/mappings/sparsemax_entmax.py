@@ -36,7 +36,7 @@ def entmax(
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
         times, with the support held fixed.
 
-    Complexity: Typically O(d) for each row.
+    Complexity: Typically O(d) for each row of d scores.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -112,7 +112,7 @@ def normmax(
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
         times, with the support held fixed.
 
-    Complexity: Typically O(d) for each row.
+    Complexity: Typically O(d) for each row of d scores.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
