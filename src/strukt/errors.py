@@ -25,7 +25,7 @@ class OutOfRangeError(StruktError, ValueError):
 
 
 class SettingError(StruktError, ValueError):
-    """An option or an environment variable has an invalid value."""
+    """An option, an argument or an environment variable is invalid, or the model does not support it."""
 
 
 class DataError(StruktError):
