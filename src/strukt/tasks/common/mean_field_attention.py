@@ -14,7 +14,7 @@ class MeanFieldOptions(Protocol):
         scores: Kind of scores: interactions of low rank, or perceptrons.
         iterations: Maximum number of mean-field sweeps.
         damping: Share of its old value that a score keeps in a sweep.
-        tol: Sweeps end once no weight changes by more than this; 0 for always `iterations` sweeps.
+        tol: Sweeps end once no weight changes by more than this; 0 to make all `iterations` sweeps.
     """
 
     scores: Literal["low-rank", "perceptron"]

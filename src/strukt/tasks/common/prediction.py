@@ -48,7 +48,7 @@ class WordPrediction:
     shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replace the columns and add the notes."""
+        """Return the sentence with the predicted columns in place of its own, and with the notes."""
         annotated = sentence.annotated(**self.columns)
         return annotated.with_misc(**self.notes) if self.notes else annotated
 

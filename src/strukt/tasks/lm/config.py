@@ -52,8 +52,8 @@ class Config(FittingConfig):
         iterations: Maximum number of mean-field sweeps, or number of iterations of a Probabilistic
             Transformer.
         damping: Share of its old value that a score of mean-field attention keeps in a sweep.
-        tol: Sweeps of mean-field attention end once no weight changes by more than this; 0 for always --iterations
-            sweeps.
+        tol: Sweeps of mean-field attention end once no weight changes by more than this; 0 to make all
+            --iterations sweeps.
         input_feeding: Feed the context of attention to a separate decoder, word by word, as published; false to
             predict from the context and the state of a single LSTM.
         heads: Number of attention heads, or of channels of a Probabilistic Transformer.
@@ -62,7 +62,7 @@ class Config(FittingConfig):
         order: Maximum length of n-grams.
         state_dropout: Share of the states to drop in each batch.
         feature_dropout: Share of the features of low-rank transitions to drop in each batch.
-        dropout: Dropout, for recurrent networks and causal encoders.
+        dropout: Dropout, for recurrent networks and Transformers.
     """
 
     summary = "the probability of a text: next words, missing words, new sentences"

@@ -28,7 +28,7 @@ class NumberConfig(FittingConfig):
             perceptrons over encoder and decoder states score positions and pairs of positions, as published.
         iterations: Maximum number of mean-field sweeps.
         damping: Share of its old value that a score keeps in a sweep; 0 as published.
-        tol: Sweeps end once no weight changes by more than this; 0 for always --iterations sweeps.
+        tol: Sweeps end once no weight changes by more than this; 0 to make all --iterations sweeps.
         rivalry: Initial strength with which similar positions compete, for low-rank scores.
         prior: Mean of the prior of random contexts. mean: the mean of the encoder's vectors; standard: zero.
         kl_weight: Weight of the KL divergence of random contexts from their prior.
