@@ -101,7 +101,8 @@ class PredictRequest(Message):
         required: Consider only structures with all of these parts; for a single text.
         forbidden: Consider only structures with none of these parts; for a single text.
         pictures: Also return pictures of each structure.
-        annotation: Also return the sentence annotated with each structure, and with the conditions only.
+        annotation: Also return the sentence annotated with each structure, and once with the required and
+            forbidden parts only.
     """
 
     texts: list[Text] = Field(min_length=1, max_length=64)
@@ -135,7 +136,7 @@ class Structure(Message):
 
     Attributes:
         parts: The parts of the structure.
-        probability: Probability of the structure, given the conditions and the temperature of the request.
+        probability: Probability of the structure, given the required and forbidden parts and the temperature.
         weight: Weight of the structure in the view `sparsemap`; its share of the samples in the view `samples`.
         pictures: The picture as SVG, if requested; of a pipeline, one of tags and tree, and one of entities.
         annotation: The sentence with this structure, if requested: JSON lines for entities, otherwise CoNLL-U.
