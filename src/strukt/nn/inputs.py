@@ -50,7 +50,9 @@ def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -
 
 
 def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, count: int) -> Tensor:
-    """Check that indices ``(batch, n)`` before the padding are 0 to count - 1; return the lengths ``(batch,)``.
+    """Check that indices ``(batch, n)`` before the padding are 0 to count - 1; return the lengths.
+
+    The lengths are ``(batch,)``, all n if ``lengths`` is None.
 
     Raises:
         ValueError: If a shape or a type is wrong, a length is not between 0 and n, or an index is out of range.

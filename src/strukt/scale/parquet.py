@@ -50,7 +50,7 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
     null in rows without text.
 
     Args:
-        path: A Parquet file.
+        path: A Parquet file, which `cuts` has checked.
         column: The column of text.
         start: Index of the first row.
         stop: Index after that of the last row.
@@ -61,8 +61,9 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
         The number of sentences.
 
     Raises:
-        DataError: If the file cannot be read, or a sentence. For a sentence the error names its row, counted from
-            1 as lines are.
+        DataError: If the file or a sentence cannot be read. If it is a sentence, the error names its row, counted
+            from 1.
+        MissingExtraError: If pyarrow is not installed.
     """
     import pyarrow
     import pyarrow.parquet

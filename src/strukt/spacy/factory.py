@@ -35,8 +35,12 @@ def make_component(
         nlp: The pipeline, which is ignored.
         name: Name of the component in the pipeline.
         model: The folder of a saved model, or `hf://user/name`; see `StruktComponent`.
-        probabilities: Whether to compute probabilities.
-        k: Maximum number of best structures to store; 0 for none.
+        probabilities: Whether to compute probabilities; False if ``config`` does not set it.
+        k: Maximum number of best structures to store; 0, the default of ``config``, for none.
+
+    Raises:
+        SettingError: If k is negative, or the model is for a task that `StruktComponent` does not list.
+        DataError: If the folder contains no model.
     """
     from strukt.spacy.component import StruktComponent
 
