@@ -82,3 +82,17 @@ def test_factors_made_without_gradients_learn_later() -> None:
         model = Scored()
     model(scores()).square().sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_factors_tell_their_scores_before_a_graph_is_solved() -> None:
+    """Tensors keep the axes that the user gave them, and factors read them along the axes that they compute with."""
+    x = FactorGraph().variables(4, 3)
+    dense = factors.Dense(x[0, :2], torch.tensor([[0.0, 1.0], [2.0, 3.0]]).unsqueeze(0))
+    assert dense.assignments.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert dense.log_potential(dense.assignments.unsqueeze(1)).tolist() == [[0], [1], [2], [3]]
+    pairs = factors.Pairwise(x[:2], x[2:], torch.arange(6.0).reshape(2, 3))
+    assert pairs.scores.tolist() == [0, 1, 2, 3, 4, 5]
+    assert pairs.log_potential(torch.ones(1, 1, 12)).tolist() == [[15]]
+    chain = factors.Chain(x, torch.arange(9.0).reshape(3, 3))
+    first = torch.tensor([[0.0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0]])  # tags 2, 1, 0, 0
+    assert chain.expected(first).tolist() == [7 + 3 + 0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -44,18 +43,19 @@ class Dense(AnyFactor, Soft):
         tensor([1, 1])
     """
 
-    tensors: ClassVar[dict[str, int]] = {"table": 1}
-
     def __init__(self, variables: VariablesLike, table: Tensor) -> None:
         groups = _groups(variables)
         self.grouped = groups is not None
         super().__init__(collect(groups, "variables").flatten() if groups else variables)
         self.sizes = tuple(len(group) for group in groups) if groups else (2,) * self.variables.size
         require_trailing("table", table, self.sizes)
-        self.table = table
+        self._table = table
+        self.tensors = {"_table": len(self.sizes)}
 
-    def arranged(self, name: str) -> Tensor:
-        return folded(super().arranged(name), len(self.sizes))
+    @property
+    def table(self) -> Tensor:
+        """The scores along one axis, ``batch + (entries,)``."""
+        return folded(self._table, len(self.sizes))
 
     @property
     def assignments(self) -> Tensor:
@@ -137,7 +137,7 @@ class DenseOracle(Oracle):
 
     def on_cpu(self, device: torch.device) -> DenseOracle:  # noqa: ARG002
         factor = copy.copy(self._factor)
-        factor.table = factor.table.cpu()
+        factor._table = factor._table.cpu()
         return DenseOracle(factor)
 
     def best(self, scores: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import abc
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,12 @@ class AnyFactor(abc.ABC):
         ValueError: If there are no variables, or they belong to different graphs.
     """
 
-    tensors: ClassVar[dict[str, int]] = {}
-    """The tensor attributes by name, each with its number of axes after the batch axes."""
+    tensors: Mapping[str, int] = {}
+    """The tensor attributes by name, each with its number of axes after the batch axes.
+
+    They are the tensors that the user passed, not views of them: a parameter may get new data, as in
+    ``module.double()``, which a view would miss.
+    """
 
     def __init__(self, variables: VariablesLike) -> None:
         self.variables: Variables = collect(variables, "variables").flatten()
@@ -81,19 +85,10 @@ class AnyFactor(abc.ABC):
     @property
     def batch_shape(self) -> torch.Size:
         """The broadcast batch shape of the tensors."""
-        shapes = [self.arranged(name).shape for name in self.tensors]
+        shapes = [getattr(self, name).shape for name in self.tensors]
         return arguments.broadcast_shapes(
             *(shape[: len(shape) - axes] for shape, axes in zip(shapes, self.tensors.values(), strict=True))
         )
-
-    def arranged(self, name: str) -> Tensor:
-        """Return a tensor with its axes in the number that `tensors` says.
-
-        The attributes are the tensors that the user passed, not views of them: a parameter may get new data, as
-        in ``module.double()``, which a view would miss.
-        """
-        value: Tensor = getattr(self, name)
-        return value
 
     def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
         """Return the factor with tensors that have one batch axis, of size 1 if all items share the tensor.
@@ -106,7 +101,7 @@ class AnyFactor(abc.ABC):
             return self
         bound = copy.copy(self)
         for name, axes in self.tensors.items():
-            value = self.arranged(name).to(scores)
+            value: Tensor = getattr(self, name).to(scores)
             batched, local = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
             shared = batched.numel() == 1
             rows = value if shared else value.expand(batch_shape + local)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -38,19 +36,19 @@ class Pairwise(AnyFactor, Soft):
         tensor([1, 1, 0])
     """
 
-    tensors: ClassVar[dict[str, int]] = {"scores": 1}
-
     def __init__(self, a: VariablesLike, b: VariablesLike, scores: Tensor) -> None:
         first, second = collect(a, "a"), collect(b, "b")
         if first.shape != second.shape:
             raise ValueError(f"a has shape {first.shape} and b {second.shape}; expected the same")
         require_trailing("scores", scores, first.shape)
-        self.scores = scores
-        self._axes = first.ndim
+        self._scores = scores
+        self.tensors = {"_scores": first.ndim}
         super().__init__(collect([first.flatten(), second.flatten()], "(a, b)").flatten())
 
-    def arranged(self, name: str) -> Tensor:
-        return folded(super().arranged(name), self._axes)
+    @property
+    def scores(self) -> Tensor:
+        """The scores of the pairs along one axis, ``batch + (pairs,)``."""
+        return folded(self._scores, self.tensors["_scores"])
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         first, second = assignments.chunk(2, -1)

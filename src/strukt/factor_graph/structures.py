@@ -6,7 +6,7 @@ import copy
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -112,8 +112,6 @@ class Chain(Structure, Soft):
                 [1, 0]])
     """
 
-    tensors: ClassVar[dict[str, int]] = {"transition": 3}
-
     def __init__(self, tags: VariablesLike, transition: Tensor) -> None:
         rows = collect(tags, "tags")
         if rows.ndim != 2 or not rows.size:
@@ -126,12 +124,14 @@ class Chain(Structure, Soft):
                 f"transition has shape {tuple(transition.shape)}; expected ({c}, {c}), batch + ({n - 1}, {c}, "
                 f"{c}) or batch + (1, {c}, {c})"
             )
-        self.transition = transition
+        self._transition = transition
+        self.tensors = {"_transition": min(transition.dim(), 3)}
         super().__init__(rows, self._chain)
 
-    def arranged(self, name: str) -> Tensor:
-        transition = super().arranged(name)
-        return transition.unsqueeze(0) if transition.dim() == 2 else transition
+    @property
+    def transition(self) -> Tensor:
+        """The transitions with an axis for the steps, ``batch + (1 or n - 1, c, c)``."""
+        return self._transition if self.tensors["_transition"] == 3 else self._transition.unsqueeze(-3)
 
     def groups(self) -> list[Places]:
         return list(np.arange(self.variables.size).reshape(self.shape))
