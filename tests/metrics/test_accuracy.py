@@ -36,6 +36,17 @@ def test_tags_may_be_numbers_in_a_tensor_but_not_a_batch():
     assert accuracy.words == 4
 
 
+def test_tags_may_come_from_an_iterator():
+    accuracy = Accuracy()
+    accuracy.update(iter(["DET", "NOUN"]), iter(["DET", "VERB"]))
+    assert (accuracy.words, accuracy.right) == (2, 1)
+
+
+def test_a_single_number_is_no_list_of_tags():
+    with pytest.raises(ValueError, match=r"gold is tensor\(1\); expected a list of tags"):
+        Accuracy().update(torch.tensor(1), torch.tensor(1))
+
+
 def test_a_string_is_no_list_of_tags():
     with pytest.raises(ValueError, match="gold is the string 'DET'; expected a list of tags"):
         Accuracy().update("DET", ["DET"])

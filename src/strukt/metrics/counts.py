@@ -40,7 +40,8 @@ def flat(name: str, labels: Any, values: str) -> Sequence[Any]:
     Entries of a tensor are hashed by identity, so that equal labels would be counted as different ones.
 
     Raises:
-        ValueError: If the labels are a string, or themselves sequences, such as a batch of sentences.
+        ValueError: If the labels are a string or a single number, or themselves sequences, such as a batch of
+            sentences.
 
     Examples:
         >>> flat("gold", [["DET", "NOUN"]], "tags")
@@ -49,7 +50,9 @@ def flat(name: str, labels: Any, values: str) -> Sequence[Any]:
     """
     if isinstance(labels, str):
         raise ValueError(f"{name} is the string {labels!r}; expected a list of {values}")
-    each: Sequence[Any] = labels.tolist() if hasattr(labels, "tolist") else labels
+    each: list[Any] = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    if not isinstance(each, list):
+        raise ValueError(f"{name} is {labels!r}; expected a list of {values}")
     for label in each:
         if isinstance(label, (list, tuple)) or getattr(label, "shape", None):
             raise ValueError(
