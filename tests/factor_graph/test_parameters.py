@@ -85,7 +85,7 @@ def test_factors_made_without_gradients_learn_later() -> None:
 
 
 def test_factors_tell_their_scores_before_a_graph_is_solved() -> None:
-    """Tensors keep the axes that the user gave them, and factors read them along the axes that they compute with."""
+    """Tensors keep the axes that the user gave them, and factors read them along those they compute with."""
     x = FactorGraph().variables(4, 3)
     dense = factors.Dense(x[0, :2], torch.tensor([[0.0, 1.0], [2.0, 3.0]]).unsqueeze(0))
     assert dense.assignments.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]

@@ -65,11 +65,11 @@ def test_empty_sentences_and_empty_batches(encoder):
     assert encoder(torch.zeros(2, 0, 6), torch.zeros(2, dtype=torch.long)).shape == (2, 0, encoder.size)
 
 
-@pytest.mark.parametrize("name", ["bilstm", "pt", "transformer"])
-def test_empty_batches_have_the_dtype_of_others(name):
-    encoder, x = ENCODERS[name](), torch.randn(2, 3, 6, dtype=torch.bfloat16)
+def test_label_scores_have_the_dtype_of_the_weights_in_empty_batches_too():
+    encoder, x = ENCODERS["pt"](), torch.randn(2, 3, 6, dtype=torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16):
-        assert encoder(x[:0]).dtype == encoder(x[:, :0]).dtype == encoder(x).dtype == torch.float32
+        for words in (x, x[:0], x[:, :0]):
+            assert encoder(words).dtype == torch.float32
 
 
 @pytest.mark.parametrize("name", sorted(ENCODERS))

@@ -62,7 +62,7 @@ class SentenceEncoder(nn.Module, ABC):
         lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
         if batch * n == 0:
-            return x.new_zeros(batch, n, self.size, dtype=next(self.parameters(), x).dtype)
+            return x.new_zeros(batch, n, self.size)
         outside = ~mask_of(lengths, n).unsqueeze(-1)
         return self._encode(x.masked_fill(outside, 0), lengths).masked_fill(outside, 0)
 

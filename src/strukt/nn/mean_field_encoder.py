@@ -16,8 +16,6 @@ from strukt.nn.probabilistic_transformer import Encoding, ProbabilisticTransform
 class MeanFieldEncoder(SentenceEncoder):
     """An encoder that turns word vectors into label scores and refines them by mean field.
 
-    Its outputs are the refined label scores, in the dtype of the weights.
-
     Args:
         inputs: Size of the input vectors.
         labels: Number of labels d, the size of the output vectors.
@@ -63,6 +61,21 @@ class MeanFieldEncoder(SentenceEncoder):
         return result
 
     @override
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
+        """Encode a batch of sentences.
+
+        Args:
+            x: `(batch, n, inputs)`; padding is ignored.
+            lengths: `(batch,)`; all n if None.
+
+        Returns:
+            `(batch, n, size)`, the label scores, zero in the padding; in the dtype of the weights.
+
+        Raises:
+            ValueError: If a shape is wrong, or a length is not between 0 and n.
+        """
+        return super().forward(x, lengths).to(next(self.parameters()).dtype)
+
+    @override
     def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
-        scores = self.mean_field.label_scores(self.scores(x), lengths)
-        return scores.to(next(self.parameters()).dtype)
+        return self.mean_field.label_scores(self.scores(x), lengths)
