@@ -21,7 +21,8 @@ from strukt.structures.hmm.reference import safe_log
 class Symbols(Emission):
     """The probabilities of v words in each of z states.
 
-    A subclass implements `of_words` and `of_states`, from parameters of its choice.
+    A subclass has parameters of its choice. It implements `words`, `of_words` and `of_states`, and these members
+    of `Emission`: `parameters`, `free_parameters`, `maximised` and `select`.
     """
 
     @property

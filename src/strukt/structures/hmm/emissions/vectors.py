@@ -14,7 +14,9 @@ from strukt.structures.hmm.emissions.base import Emission, Scored
 class Vectors(Emission):
     """The densities of vectors in each of z states; observations are tensors ``(*, n, *event_shape)``.
 
-    A subclass implements `log_densities`, from parameters of its choice.
+    A subclass has parameters of its choice. It implements `log_densities`, and these members of `Emission`:
+    `parameters`, `free_parameters`, `statistics`, `maximised`, `log_prior`, `redrawn`, `drawn`, `mixture` and
+    `select`.
     """
 
     @abc.abstractmethod
