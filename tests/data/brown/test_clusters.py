@@ -36,6 +36,12 @@ def test_there_must_be_words_for_all_clusters(clusters, texts):
         brown_clusters(texts, 2, clusters)
 
 
+@pytest.mark.parametrize("word", [-1, 2])
+def test_words_outside_the_vocabulary_are_named(word):
+    with pytest.raises(ValueError, match=f"texts has word {word}; expected 0 to 1, as words is 2"):
+        brown_clusters([[0, 1], [1, word]], 2, 2)
+
+
 PATHS = b"00\tthe\t7\n00\ta\t3\n0110\tcat\t2\n01\tdog\t1\n"
 
 

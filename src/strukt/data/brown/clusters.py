@@ -21,7 +21,7 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
     Complexity: O(v c^2 + v^2 + n log n) for texts of n words; about a minute for 30,000 words and 128 clusters.
 
     Args:
-        texts: Sequences of word indices; words of different texts are not neighbours.
+        texts: Sequences of word indices, 0 to v - 1; words of different texts are not neighbours.
         words: Size of the vocabulary, v.
         clusters: Number of clusters, c.
 
@@ -29,13 +29,17 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
         The cluster of each word, 0 to c - 1; words without neighbours are in the last cluster.
 
     Raises:
-        ValueError: If `clusters` is below 1, or above the number of words that have neighbours.
+        ValueError: If `clusters` is below 1, or above the number of words that have neighbours, or one of these
+            words is not from 0 to v - 1.
 
     Examples:
         >>> brown_clusters([[0, 2, 1, 2, 0, 3, 1, 3, 0, 2]], words=4, clusters=2)
         [0, 0, 1, 1]
     """
     firsts, seconds, counts = _pairs(texts)
+    ends = np.concatenate([firsts, seconds])
+    if len(outside := ends[(ends < 0) | (ends >= words)]):
+        raise ValueError(f"texts has word {outside[0]}; expected 0 to {words - 1}, as words is {words}")
     left, right = (np.bincount(ends, counts, words).astype(np.float64) for ends in (firsts, seconds))
     frequency = np.bincount(firsts, counts, words) + np.bincount(seconds, counts, words)
     order = np.argsort(-frequency, kind="stable")[: np.count_nonzero(frequency)]
