@@ -102,6 +102,11 @@ def test_more_layers_than_there_are_cannot_be_frozen(folder):
         made(folder, frozen=3)
 
 
+def test_fewer_than_no_layers_cannot_be_frozen(folder):
+    with pytest.raises(SettingError, match="frozen is -1; expected 0 or more"):
+        made(folder, frozen=-1)
+
+
 def test_adapters_begin_without_effect_and_learn_alone(folder):
     pytest.importorskip("peft")
     plain, adapted = made(folder).eval(), made(folder, lora=2).eval()

@@ -68,8 +68,8 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
         recomputes: Whether to enable gradient checkpointing; see `recompute`.
 
     Raises:
-        SettingError: If the model has fewer layers than `frozen`, its layers cannot be distinguished, or it does
-            not support recomputation or adapters.
+        SettingError: If `frozen` is below 0, the model has fewer layers, its layers cannot be distinguished, or it
+            does not support recomputation or adapters.
         MissingExtraError: If peft is not installed.
     """
     if recomputes:
@@ -84,11 +84,13 @@ def freeze(model: Any, layers: int | None) -> None:
 
     Args:
         model: A Hugging Face model.
-        layers: Number of frozen layers; 0 to train all parameters, None to freeze all of them.
+        layers: Number of layers to freeze; 0 to freeze nothing, None to freeze all parameters.
 
     Raises:
-        SettingError: If the model has fewer layers, or its layers cannot be distinguished.
+        SettingError: If `layers` is below 0, the model has fewer layers, or its layers cannot be distinguished.
     """
+    if layers is not None and layers < 0:
+        raise SettingError(f"frozen is {layers}; expected 0 or more")
     heights = depths(model)
     highest = _highest(model, heights, f"frozen is {layers}; expected 0") if layers else 0
     if layers is not None and layers > highest:
