@@ -15,8 +15,8 @@ from strukt.data.files.digests import explained
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to; when the context ends without an exception, rename it to `path`.
 
-    The temporary name contains host name and process. If the process is killed, the temporary file remains until
-    `remove_leftovers` is called.
+    The temporary name contains the host name and the process ID. If the process is killed, the temporary file
+    remains; `remove_leftovers` removes those of files named ``part-*``.
 
     Args:
         path: The final path of the file.
@@ -61,6 +61,6 @@ def count_leftovers(path: Path, since: float) -> int:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files that killed processes left; call it only when no process is writing."""
+    """Remove the temporary files of ``part-*`` left by killed processes; call it only if no process is writing."""
     for path in folder.glob(".part-*.*"):
         path.unlink(missing_ok=True)
