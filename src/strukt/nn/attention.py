@@ -14,13 +14,14 @@ from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, requ
 
 
 class Attended(NamedTuple):
-    """The result of attention.
+    """The result of attention of t queries over n keys of size ``keys``.
 
     Attributes:
-        context: ``(batch, t, keys)``, the weighted sum of the keys.
+        context: ``(batch, t, keys)``, the weighted sum of the keys; a sample around it from `VariationalAttention`
+            in training.
         weights: ``(batch, t, n)``; 0 in the padding.
-        divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of random contexts from their prior, in
-            nats; None if contexts are not random.
+        divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of the distribution of each context from
+            its prior, in nats; None except for `VariationalAttention`.
     """
 
     context: Tensor

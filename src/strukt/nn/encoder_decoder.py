@@ -52,8 +52,8 @@ class Decoded(NamedTuple):
             without it `hidden`.
         outputs: ``(batch, t, size)``, the vectors for predictions: the states, by default with the contexts
             concatenated.
-        divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of random contexts from their prior; None
-            if contexts are not random.
+        divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of the distribution of each context from
+            its prior, in nats; None except for `VariationalAttention`.
     """
 
     hidden: Tensor
