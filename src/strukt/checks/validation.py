@@ -11,10 +11,10 @@ _default = __debug__
 
 
 def set_default_validate_args(value: bool) -> None:
-    """Set whether structures and losses check values, such as NaN in scores, unless ``validate_args`` says so.
+    """Set whether structures and losses check values, such as NaN in scores, if ``validate_args`` is None.
 
-    The default is True, and False under ``python -O``, as in `torch.distributions`. The function of that name
-    there has no effect here, because ``torch.compile`` calls it with False, even for code that is not compiled.
+    Initially True, or False under ``python -O``, as in `torch.distributions`. Its setting is separate, because
+    ``torch.compile`` sets that of `torch.distributions` to False, even for code that is not compiled.
 
     Raises:
         ValueError: If the value is not True or False.

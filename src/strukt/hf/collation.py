@@ -16,8 +16,8 @@ from strukt.hf.words import IGNORED
 class WordCollator:
     """Pad sentences to a batch: the `data_collator` of a `Trainer`, or the `collate_fn` of a `DataLoader`.
 
-    Inputs of the tokenizer, `words` and labels of pieces are padded on the padding side of the tokenizer; lists of
-    spans are padded at the end. All other columns are dropped.
+    Outputs of the tokenizer, `words` and labels of pieces are padded on the padding side of the tokenizer; lists
+    of spans are padded at the end. The padding is -1 in `words` and -100 in labels. All other columns are dropped.
 
     Attributes:
         tokenizer: The tokenizer that encoded the sentences.

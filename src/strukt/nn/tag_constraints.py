@@ -43,9 +43,9 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
     Raises:
         ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag is no string or does not belong to
             the scheme, or if no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message
-            names the tag, and the schemes with all of the tags.
+            names the tag, and any other schemes in which all of the tags are valid.
 
-    Complexity: O(c^2).
+    Complexity: O(c^2) for c tags.
 
     Examples:
         >>> tag_constraints(["O", "B-LOC", "I-LOC"]).transition.int()

@@ -15,7 +15,7 @@ from strukt.kernels.distance_buckets import gathered, scattered, scores
 class Rows(NamedTuple):
     """The products of label probabilities Q with the left factor (for dependents) and the right one (for heads).
 
-    Both are ``(batch, n, f, h, k)``, for f buckets, h channels and rank k.
+    Both are ``(batch, n, f, h, k)``, for f buckets of distances, h channels and rank k; see `Ternary`.
     """
 
     dependents: Tensor

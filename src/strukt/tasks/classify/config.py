@@ -18,9 +18,9 @@ from strukt.tasks.common.uses import Use
 class Config(TaskConfig):
     """Options of classification.
 
-    Model encoder classifies a sentence by the vector of an added word (`token`) or, for an encoder of kind pt with
-    `encoder.pt.root_labels`, by the label of its root. Model latent-tree classifies it by a network that reads
-    dependency trees.
+    The model `encoder` classifies a sentence by the vector of an added word (`token`). If the encoder is a
+    Probabilistic Transformer with a root (`encoder.pt.root_labels`), it reads the label scores of the root instead
+    (`encoder.pt.root_output`). The model `latent-tree` is a network that reads dependency trees.
 
     Args:
         model: Source of a sentence's vector. encoder: the encoder alone; latent-tree: a network over
