@@ -109,7 +109,9 @@ def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor
 
 def _is_transformed(logits: Tensor) -> bool:
     """Return True under ``torch.func``, or if logits have a tangent of forward mode."""
-    return torch._C._are_functorch_transforms_active() or forward_ad.unpack_dual(logits).tangent is not None
+    if torch._C._are_functorch_transforms_active():
+        return True
+    return forward_ad.unpack_dual(logits).tangent is not None  # type: ignore[no-untyped-call]
 
 
 class _WithGradient(Function):

@@ -122,9 +122,10 @@ class _Evidence(torch.autograd.Function):
     @full_precision
     def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
         # A vjp of torch.func saves tensors in wrappers, which are dead by now and know nothing of gradients.
-        words, lengths, underflowed, state, *tensors = (
+        saved: list[Any] = [
             each if each is None else torch._C._functorch.unwrap_if_dead(each) for each in ctx.saved_tensors
-        )
+        ]
+        words, lengths, underflowed, state, *tensors = saved
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
         requested = ctx.needs_input_grad[6:]
         mapped = torch._C._functorch.is_batchedtensor
