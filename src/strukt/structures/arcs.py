@@ -10,7 +10,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks.guards import UNBOUNDED
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.labelled_arcs import tree_arcs
 from strukt.structures.positional import PositionalStructure
 
@@ -48,7 +48,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
         each = tree_arcs(self.scores[0], self.lengths)
         best = each.max(-1, keepdim=True).values
         through = self._without_labels(best.squeeze(-1)).max_marginals.unsqueeze(-1)
-        change = torch.where(best == NEG_INF, NEG_INF, each - torch.where(best == NEG_INF, 0.0, best))
+        change = torch.where(best == NEG_INF, NEG_INF, each - finite(best))
         return torch.where(through == NEG_INF, NEG_INF, through + change).to(self.scores[0].dtype)
 
     def _heads(self, event: Tensor) -> Tensor:

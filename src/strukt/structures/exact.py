@@ -274,7 +274,7 @@ class ExactInference(ScoredStructures):
 
     @property
     def _parts_within(self) -> Tensor:
-        """A mask of the main parts; it broadcasts to the main scores."""
+        """A mask of the main parts within the lengths; it broadcasts to the main scores."""
         return self._main_within()
 
     def _checked(self, event: Tensor) -> Tensor:

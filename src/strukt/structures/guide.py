@@ -13,7 +13,7 @@ from strukt.automata import Automaton
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.errors import InfeasibleError
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 
 
 class TextState(Protocol):
@@ -196,4 +196,4 @@ class Guide(abc.ABC, Generic[State]):
 
 def _normalised(joint: Tensor) -> Tensor:
     total = joint.logsumexp(1, keepdim=True)
-    return joint - torch.where(total == NEG_INF, 0.0, total)
+    return joint - finite(total)

@@ -25,9 +25,9 @@ class TableOracles(Oracles):
         main = ", ".join(f"Tensor {score}" for score in scores)
         others = ", ".join(f"Tensor other_{score}" for score in scores)
         grads = ", ".join(["Tensor"] * len(scores))
-        alone, both = f"({main}, {self._rest}", f"({main}, {others}, {self._rest}"
-        entropy = self._operator("entropy", f"{alone}) -> Tensor", self._fake_number)
-        slope = self._operator("entropy_gradient", f"{alone}, Tensor factors) -> ({grads})", self._fake_outside)
+        one, both = f"({main}, {self._rest}", f"({main}, {others}, {self._rest}"
+        entropy = self._operator("entropy", f"{one}) -> Tensor", self._fake_number)
+        slope = self._operator("entropy_gradient", f"{one}, Tensor factors) -> ({grads})", self._fake_outside)
         surprise = self._operator("surprise", f"{both}) -> Tensor", self._fake_number)
         surprise_slope = self._operator(
             "surprise_gradient", f"{both}, Tensor factors) -> ({grads})", self._fake_outside

@@ -15,7 +15,7 @@ from torch import Tensor
 from strukt.kernels import semiring
 from strukt.kernels.autograd import Scores
 from strukt.kernels.full_precision import full_precision
-from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.kernels.semiring import NEG_INF, Semiring, finite
 
 MOST_VARIABLES = 20
 
@@ -106,7 +106,7 @@ def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> T
     )
     pairwise = pairwise.masked_fill(~pairs, 0.0)
     pairwise = 0.5 * (pairwise + pairwise.mT)
-    scores = _quadratic(*(_finite(score) for score in (unary.masked_fill(~within, 0.0), pairwise)))
+    scores = _quadratic(*(finite(score) for score in (unary.masked_fill(~within, 0.0), pairwise)))
     never = (unary == NEG_INF) | ~within
     always = (absent == NEG_INF) & within
     linear, exclusive = (mask.to(unary.dtype) for mask in (never, pairwise == NEG_INF))
@@ -137,10 +137,6 @@ def _bits(n: int, like: Tensor) -> Tensor:
 
 def _digits(states: Tensor, n: int) -> Tensor:
     return (states.unsqueeze(-1) >> torch.arange(n - 1, -1, -1, device=states.device)) & 1
-
-
-def _finite(scores: Tensor) -> Tensor:
-    return torch.where(scores == NEG_INF, torch.zeros_like(scores), scores)
 
 
 def _total(ring: Semiring, scores: Tensor) -> Tensor:

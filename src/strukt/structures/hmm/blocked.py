@@ -7,7 +7,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.emissions.base import Parameters
 from strukt.structures.hmm.emissions.symbols import Symbols
@@ -107,7 +107,7 @@ class Blocked(Symbols):
         top = self._sums(self.logits.detach()).scatter_reduce(
             1, self.blocks.expand_as(self.logits), self.logits.detach(), "amax", include_self=False
         )
-        top = torch.where(top == NEG_INF, 0.0, top)[:, self.blocks]
+        top = finite(top)[:, self.blocks]
         weights = (self.logits - top).exp()
         total = self._sums(weights).index_add(1, self.blocks, weights)[:, self.blocks]
         possible = total > 0

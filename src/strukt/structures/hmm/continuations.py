@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.hmm.steps import retreat, steps
 
 
@@ -102,7 +102,7 @@ def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
         emitted = torch.logsumexp(emission[constraint.classes == letter], 0)
         logs[numbers[:, letter]] = torch.logaddexp(logs[numbers[:, letter]], emitted)
     tops = logs.amax(1)
-    shares = (logs - torch.where(tops == NEG_INF, 0.0, tops).unsqueeze(1)).exp()
+    shares = (logs - finite(tops).unsqueeze(1)).exp()
     return _Arcs(used // q, used % q, shares, tops)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.semiring import log_softmax
+from strukt.kernels.semiring import finite, log_softmax
 from strukt.structures.hmm import reference
 from strukt.structures.hmm.reference import Chains
 from strukt.structures.hmm.scaled_forward import floor, smallest
@@ -59,7 +59,7 @@ def _filtered(chains: Chains) -> tuple[Tensor, Tensor, Tensor]:
         within = time < lengths
         rows = emission[torch.where(within, words[:, time], 0)]
         top = rows.detach().amax(1, keepdim=True)
-        rows = (rows - torch.where(top == -torch.inf, 0.0, top)).exp()
+        rows = (rows - finite(top)).exp()
         ahead = moving.advance(moving.message(states[-1])) if time else initial
         joint = ahead * rows
         scale = joint.sum(1, keepdim=True)

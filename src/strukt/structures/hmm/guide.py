@@ -9,7 +9,7 @@ from torch import Tensor
 
 from strukt.automata import Automaton
 from strukt.errors import InfeasibleError
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.guide import Guide
 from strukt.structures.hmm.continuations import Constraint, continuations
 from strukt.structures.hmm.distribution import HMM
@@ -89,7 +89,7 @@ class HMMGuide(Guide[GuideState]):
             self._order = self._constraint.classes.argsort(stable=True)
             self._places = self._order.argsort()
             tops = table.amax(1)
-            self._tops = torch.where(tops == NEG_INF, 0.0, tops)
+            self._tops = finite(tops)
             self._chances = (table - self._tops.unsqueeze(1)).exp()[self._order]
         anywhere = torch.full((1, hmm.states), 1 / hmm.states, dtype=table.dtype, device=device)
         first = GuideState(torch.zeros(1, dtype=torch.long, device=device), anywhere, length)

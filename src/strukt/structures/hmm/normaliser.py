@@ -10,7 +10,7 @@ from torch import Tensor
 from strukt.kernels.autograd import asks_for_gradient
 from strukt.kernels.full_precision import full_precision
 from strukt.kernels.memory import empty_tensor
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 from strukt.structures.hmm.pieces import pieces, rows_at_once
 
 CHUNK = 1 << 22
@@ -98,7 +98,7 @@ class _Columns(torch.autograd.Function):
             return None, None
         if asks_for_gradient((logits, grad)):  # for higher derivatives
             tops = logsumexp(logits, 1).unsqueeze(1)
-            weights = (logits - torch.where(tops == NEG_INF, 0.0, tops)).exp()
+            weights = (logits - finite(tops)).exp()
             return (-weights * grad.sum(0).unsqueeze(1)).index_add(1, words, grad.mT), None
         result, sums = empty_tensor(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
         for out, part, top, weight in pieces(result, logits, total, sums):
@@ -120,7 +120,7 @@ def _totals(logits: Tensor) -> Tensor:
 
 
 def _columns(logits: Tensor, words: Tensor, total: Tensor) -> Tensor:
-    return (logits.index_select(1, words) - torch.where(total == NEG_INF, 0.0, total)).mT.contiguous()
+    return (logits.index_select(1, words) - finite(total)).mT.contiguous()
 
 
 def _parts(states: Tensor, words: Tensor) -> list[slice]:

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from strukt.kernels.semiring import finite
 from strukt.structures.hmm.backward import ratios
 from strukt.structures.hmm.lanes import Lanes
 from strukt.structures.hmm.scaled_forward import Emissions, Run, floor, smallest
@@ -137,7 +138,7 @@ def _forward(words: Matrices, start: Tensor) -> Tensor:
         entering.append(message)
         weights = message.double().log() + log
         top = weights.amax(1, keepdim=True)
-        weights = (weights - torch.where(top == -torch.inf, 0.0, top)).exp().to(message.dtype)
+        weights = (weights - finite(top)).exp().to(message.dtype)
         message = _normalised((weights.unsqueeze(1) @ product).squeeze(1))[0]
     message, result = torch.stack(entering), []
     for word in chunks.unbind(1):

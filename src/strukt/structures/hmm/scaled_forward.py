@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from strukt.kernels.semiring import finite
 from strukt.structures.hmm.lanes import Lanes
 from strukt.structures.hmm.steps import Steps
 
@@ -68,7 +69,7 @@ def emissions(table: Tensor, group: ProcessGroup | None = None) -> Emissions:
     tops = table.detach().amax(1)
     if group is not None:
         torch.distributed.all_reduce(tops, torch.distributed.ReduceOp.MAX, group)
-    return Emissions(table, torch.where(tops == -torch.inf, 0.0, tops))
+    return Emissions(table, finite(tops))
 
 
 def run(

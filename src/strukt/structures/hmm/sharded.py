@@ -9,7 +9,7 @@ from torch import Tensor
 from torch import distributed as dist
 
 from strukt.checks.lengths import Lengths
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.hmm.emissions.base import Emission
 from strukt.structures.hmm.forward_backward import log_evidence
 from strukt.structures.hmm.logits import softmax
@@ -115,7 +115,7 @@ class ShardedHMM(HMMParameters):
     def _normalised(self, logits: Tensor) -> Tensor:
         """Return the softmax of logits ``(z_p, k)`` over the states of all processes: ``(z_p, k)``."""
         total = self._log_total(logits)
-        return (logits - torch.where(total == NEG_INF, 0.0, total)).exp()
+        return (logits - finite(total)).exp()
 
     def _log_total(self, logits: Tensor) -> Tensor:
         """Return the log of the summed exponentials over the states of all processes: ``(k,)``."""

@@ -122,8 +122,8 @@ def sample(*arguments: Any) -> tuple[Tensor, Tensor]:
     feasible = (work.lengths > 1) & (log_partition > NEG_INF)
     threads = thread_count(count, count * size * (size + work.rank + work.weights.symbols.shape[2]))
     for item in feasible.nonzero().squeeze(1).tolist():
-        arguments = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
-        over_batch(cpu_sample.sample, threads, *arguments)
+        inputs = (sentence(work, item), int(lengths[item]), seeds[item], trees[item])
+        over_batch(cpu_sample.sample, threads, *inputs)
     if len(underflowed):
         picked = log_space.of_items(underflowed, scores)
         trees[underflowed] = REFERENCE.sample(*picked, lengths[underflowed], count)[0]

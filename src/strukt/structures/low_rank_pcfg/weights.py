@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.gradients import group_sums
+from strukt.kernels.semiring import finite
 from strukt.structures.low_rank_pcfg import cpu_splits
 from strukt.structures.low_rank_pcfg.rules import same_groups
 
@@ -123,8 +124,7 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
 
 def _largest(scores: Tensor) -> Tensor:
     """Return the largest score of each group ``(g,)``, 0 if all are -inf."""
-    top = scores.amax((1, 2))
-    return torch.where(top == -torch.inf, torch.zeros_like(top), top)
+    return finite(scores.amax((1, 2)))
 
 
 def _is_narrow(scores: Tensor, tops: Tensor) -> bool:
@@ -148,8 +148,7 @@ def saves_work(rows: int, weights: Weights) -> bool:
 
 def exponentials(scores: Tensor) -> tuple[Tensor, Tensor]:
     """Return exponentials of rows ``(..., k)`` minus their maxima, and the maxima; 0 for rows of only -inf."""
-    top = scores.amax(-1)
-    top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
+    top = finite(scores.amax(-1))
     return (scores - top.unsqueeze(-1)).exp_(), top
 
 

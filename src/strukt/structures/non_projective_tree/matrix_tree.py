@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.gradients import pull_backs
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 
 NOWHERE = 1 << 20
 """The order of weight zero."""
@@ -154,7 +154,7 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
     weights = weights.detach()
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)
     result = weights.masked_fill(orders != lowest, NEG_INF).amax(-1)
-    return torch.where(result == NEG_INF, 0.0, result)
+    return finite(result)
 
 
 def relative(arcs: Tensor, lengths: Tensor) -> Tensor:
@@ -169,4 +169,4 @@ def relative(arcs: Tensor, lengths: Tensor) -> Tensor:
     if not n:
         return clean
     top = clean.detach().amax(-1, keepdim=True)
-    return clean - torch.where(top == NEG_INF, torch.zeros_like(top), top)
+    return clean - finite(top)

@@ -20,7 +20,7 @@ from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.reference import TableProgram
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import IndicatorStructure
 from strukt.structures.table_structure import programs
@@ -146,7 +146,7 @@ class TableStructure(IndicatorStructure):
 
     def _max_marginals(self) -> Tensor:
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
-        bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
+        bonus = 1.0 + 2.0 * finite(main).abs().sum(-1)
         result = []
         for weight in range(main.shape[-1]):
             raised = main.clone()

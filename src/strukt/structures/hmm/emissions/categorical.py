@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 from strukt.structures.hmm.emissions.symbols import Symbols
 from strukt.structures.hmm.logits import free_numbers, updated
 from strukt.structures.hmm.normaliser import log_softmax_columns
@@ -48,8 +47,7 @@ class Categorical(Symbols):
         return log_softmax_columns(self.logits, words)
 
     def of_states(self, states: Tensor) -> Tensor:
-        total = logsumexp(self.logits, 1)
-        total = torch.where(total == NEG_INF, 0.0, total)
+        total = finite(logsumexp(self.logits, 1))
         return self.logits[states] - total[states].unsqueeze(1)
 
     def emits(self) -> Tensor:

@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 from strukt.checks import arguments
 from strukt.errors import InfeasibleError
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, finite
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.emissions.base import Emission, Scored
 from strukt.structures.hmm.logits import redrawn
@@ -102,5 +102,5 @@ class Symbols(Emission):
 def words_of_states(states: Tensor, table: Tensor) -> Tensor:
     """Return the log-probabilities of words ``(*, v)``, given the probabilities of their states ``(*, z)``."""
     top = table.detach().amax(1)
-    top = torch.where(top == NEG_INF, 0.0, top)
+    top = finite(top)
     return safe_log(states @ (table - top.unsqueeze(1)).exp().mT) + top
