@@ -40,3 +40,14 @@ def test_they_can_be_differentiated_again(function, backend):
         (gradient,) = torch.autograd.grad(mapped, scores, weights)
         torch.testing.assert_close(gradient, torch.autograd.grad(right, scores, weights)[0])
         assert gradient.any()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")  # by torch.compile
+@pytest.mark.parametrize("name", ["entmax", "fusedmax", "loss"])
+def test_the_question_for_batches_does_not_break_compiled_graphs(name):
+    scores = torch.randn(2, 2, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    function = FUNCTIONS[name]
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    found, right = (torch.autograd.grad(each(scores).square().sum(), scores)[0] for each in (compiled, function))
+    torch.testing.assert_close(found, right)
