@@ -12,13 +12,13 @@ _TONES = "🏻🏼🏽🏾🏿"  # of skin, in emoji
 _MARK = "\u0301"
 
 ATTACHED = f"[{_MARK}{_JOINER}]*"
-"""A regular expression for attached characters, in a pattern for `found`."""
+"""A regular expression for attached characters, in a pattern for `all_matches`."""
 
 JOINED = rf"\S{ATTACHED}(?:(?<={_JOINER})\S{ATTACHED})*"
-"""A regular expression for one character with all that is attached to it, in a pattern for `found`."""
+"""A regular expression for one character with all that is attached to it, in a pattern for `all_matches`."""
 
 
-def found(pattern: re.Pattern[str], text: str) -> list[str]:
+def all_matches(pattern: re.Pattern[str], text: str) -> list[str]:
     r"""Return all matches of a pattern; takes O(n) time for n characters, in addition to the search.
 
     Args:
@@ -26,7 +26,7 @@ def found(pattern: re.Pattern[str], text: str) -> list[str]:
         text: Any text. In the search, all attached characters but the joiner look alike.
 
     Examples:
-        >>> words = found(re.compile(rf"(?:\w{ATTACHED})+|{JOINED}"), "हिन्दी, cafe\u0301")
+        >>> words = all_matches(re.compile(rf"(?:\w{ATTACHED})+|{JOINED}"), "हिन्दी, cafe\u0301")
         >>> [len(word) for word in words]
         [6, 1, 5]
     """

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from strukt.data import conllu
-from strukt.data.attached import ATTACHED, JOINED, found
+from strukt.data.attached import ATTACHED, JOINED, all_matches
 from strukt.data.conllu import entity_notes
 from strukt.data.files import Source
 from strukt.data.files.line_reader import LineReader
@@ -48,7 +48,7 @@ def tokenize(text: str) -> list[str]:
         >>> tokenize("It isn't over, she said (at 3.15).")
         ['It', "isn't", 'over', ',', 'she', 'said', '(', 'at', '3.15', ')', '.']
     """
-    return found(_TOKEN, text)
+    return all_matches(_TOKEN, text)
 
 
 def read_for_entities(source: Source) -> Iterator[entity_notes.Sentence]:

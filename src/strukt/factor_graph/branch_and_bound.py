@@ -32,7 +32,7 @@ SLACK = 1e-9
 """The search ends when no assignment can score higher by more than this, relative to the score."""
 
 MARGIN = 1e-3
-"""How far, relative to the least score, a bound must fall below it: much further than rounding errors reach."""
+"""The fall of a bound below the least score, relative to it, that cannot be a rounding error."""
 
 NODE_ITERATIONS = 300
 """Maximum number of ADMM iterations for a node's relaxation; a node is split even if it has not converged."""

@@ -33,6 +33,13 @@ def is_plain() -> bool:
     )
 
 
+def is_transformed(tensor: Tensor) -> bool:
+    """Return True under ``torch.func``, or if the tensor has a tangent of forward mode."""
+    if torch._C._are_functorch_transforms_active():
+        return True
+    return forward_ad.unpack_dual(tensor).tangent is not None  # type: ignore[no-untyped-call]
+
+
 def require_one_forward_mode() -> None:
     """Check that the call is inside at most one forward mode of ``torch.func``, such as `torch.func.jvp`.
 

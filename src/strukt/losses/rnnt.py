@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function, forward_ad
+from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
+from strukt.kernels.autograd import is_transformed
 from strukt.losses.transcripts import lengths_on, reduced, require_reduction
 from strukt.structures.transducer.distribution import Transducer
 from strukt.structures.transducer.emissions import labels_of_nodes
@@ -94,7 +95,7 @@ def rnnt_loss(
 
 def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor, bound: float) -> Tensor:
     """Return the losses ``(batch,)``, with gradients that are clipped before a reduction scales them."""
-    if not torch.compiler.is_compiling() and _is_transformed(logits):
+    if not torch.compiler.is_compiling() and is_transformed(logits):
         raise NotImplementedError(
             "clamp clips gradients only in reverse mode, not under torch.func or in forward mode; leave it out, "
             "and clip the gradients that torch.func returns"
@@ -105,13 +106,6 @@ def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor
         (gradient,) = torch.autograd.grad(losses.sum(), leaf)
     bounded = gradient.clamp_(-bound, bound)
     return _WithGradient.apply(logits, losses.detach(), bounded)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def _is_transformed(logits: Tensor) -> bool:
-    """Return True under ``torch.func``, or if logits have a tangent of forward mode."""
-    if torch._C._are_functorch_transforms_active():
-        return True
-    return forward_ad.unpack_dual(logits).tangent is not None  # type: ignore[no-untyped-call]
 
 
 class _WithGradient(Function):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from strukt.data import classes
-from strukt.data.attached import ATTACHED, JOINED, found
+from strukt.data.attached import ATTACHED, JOINED, all_matches
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
 from strukt.data.files.line_blocks import LineError, parsed
@@ -98,7 +98,7 @@ def words(text: str) -> list[str]:
         >>> words("A man selling his brother 's corn-on-the-cob .")
         ['A', 'man', 'selling', 'his', 'brother', "'s", 'corn-on-the-cob', '.']
     """
-    return found(_WORD, text)
+    return all_matches(_WORD, text)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[LinePair]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
+from strukt.kernels.autograd import differentiable_gradients, is_batched, is_transformed
 
 BLOCK = 1 << 20
 """The number of scores processed at once on a CPU: few enough for its caches, many enough to amortise calls."""
@@ -35,7 +35,8 @@ def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengt
         >>> log_prob_moves(logits, torch.tensor([[[1, 0]]]), torch.tensor([1]), torch.tensor([0])).exp()
         tensor([[[[0.7500, 0.2500]]]])
     """
-    if not is_plain():
+    is_traced = torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack()
+    if is_traced or is_transformed(logits):
         return _written_out(logits, labels, lengths, target_lengths)
     return _LogProbMoves.apply(logits, labels, lengths, target_lengths)  # type: ignore[no-any-return, no-untyped-call]
 
