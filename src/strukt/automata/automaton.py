@@ -18,14 +18,15 @@ class Automaton:
     """A regular language: a set of sequences of tokens 0 to v - 1, as its minimal deterministic automaton (DFA).
 
     Args:
-        transitions: ``(q, c)``, the next state for each state and class of tokens. State 0 is the initial one.
+        transitions: ``(q, c)``, the next state for each of q states and c classes of tokens. State 0 is initial.
         accepting: ``(q,)``, Boolean; a sequence is in the set if it ends in an accepting state.
-        classes: ``(v,)``, the class of each token, 0 to c - 1, which keeps the table small for large vocabularies.
+        classes: ``(v,)``, the class of each token, 0 to c - 1. Tokens of one class have the same transitions, so
+            that the table stays small for large vocabularies.
 
     ``a & b``, ``a | b`` and ``~a`` are the intersection, union and complement, ``a + b`` is the concatenation, and
-    `repeat` the concatenation with itself. ``==`` compares the sets. All results are minimised. An intersection or
-    union has at most as many states as the product of the numbers of its operands. A concatenation or repetition
-    has exponentially many in the worst case, but usually few.
+    `repeat` the concatenation with itself. ``==`` compares the sets. All results are new, minimised automata. An
+    intersection or union has at most as many states as the product of the operands' numbers of states. A
+    concatenation or repetition has exponentially many in the worst case, but usually few.
 
     Attributes:
         transitions: ``(q, c)``, the transitions of the minimal automaton; no two classes have equal transitions.
@@ -33,9 +34,9 @@ class Automaton:
         classes: ``(v,)``, the class of each token in the minimal automaton.
 
     Raises:
-        ValueError: If shapes, types or values do not fit, or the operands of ``&``, ``|`` or ``+`` have different
-            numbers of tokens.
-        TypeError: If an operand is not an automaton.
+        ValueError: If shapes, types or values do not fit, a tensor is not on the CPU, or the operands of ``&``,
+            ``|`` or ``+`` have different numbers of tokens.
+        TypeError: If an operand of ``&``, ``|`` or ``+`` is not an automaton.
 
     Examples:
         >>> even = Automaton(torch.tensor([[0, 1], [1, 0]]), torch.tensor([True, False]), torch.tensor([0, 0, 1]))
@@ -79,14 +80,14 @@ class Automaton:
         return not bool(self.accepting.any())
 
     def after(self, states: Tensor, tokens: Tensor) -> Tensor:
-        """Return the next state for each of the states ``(*,)`` and tokens ``(*,)``."""
+        """Return the next states ``(*,)`` for states ``(*,)`` and tokens ``(*,)``, which are not checked."""
         return self.transitions[states, self.classes[tokens]]
 
     def accepts(self, tokens: Sequence[int] | Tensor) -> bool:
         """Return True if a sequence ``(n,)`` of tokens is in the set.
 
         Raises:
-            ValueError: If a token is not in 0 to v - 1.
+            ValueError: If a token is not a whole number from 0 to v - 1.
         """
         state = torch.tensor(0)
         for token in as_tokens(tokens, self.words):
@@ -121,10 +122,10 @@ class Automaton:
         )
 
     def repeat(self, least: int = 0, most: int | None = None) -> Self:
-        """Return the concatenations of ``least`` to ``most`` sequences of the set.
+        """Return the set of all concatenations of ``least`` to ``most`` sequences of this set.
 
         Args:
-            least: The minimum number of sequences.
+            least: The minimum number of sequences; with 0, the empty sequence is in the result.
             most: The maximum number of sequences; None for any number.
 
         Raises:

@@ -33,11 +33,11 @@ def any_of(tokens: Iterable[int], words: int) -> Automaton:
     """Return the set of sequences that consist of one token among ``tokens``.
 
     Args:
-        tokens: The tokens to choose from, in any order.
+        tokens: The tokens to choose from, in any order; if there are none, the set is empty.
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is below 1, or a token is not in 0 to v - 1.
+        ValueError: If ``words`` is below 1, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> word = any_of([1, 2], words=4)
@@ -58,7 +58,7 @@ def phrase(tokens: Sequence[int], words: int) -> Automaton:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is below 1, or a token is not in 0 to v - 1.
+        ValueError: If ``words`` is below 1, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> phrase([2, 0], words=4).accepts([2, 0])
@@ -82,11 +82,11 @@ def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
     of two phrases are ``containing([a], v) | containing([b], v)``.
 
     Args:
-        phrases: The tokens of each phrase.
+        phrases: The tokens of each phrase; if there are none, every sequence is in the set.
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is below 1, or a token is not in 0 to v - 1.
+        ValueError: If ``words`` is below 1, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> both = containing([[1, 2], [3]], words=4)
@@ -100,12 +100,14 @@ def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
 def avoiding(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
     """Return the set of sequences that contain none of the phrases.
 
+    The number of states is at most that of `containing` for the same phrases.
+
     Args:
-        phrases: The tokens of each phrase.
+        phrases: The tokens of each phrase; if there are none, every sequence is in the set.
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is below 1, or a token is not in 0 to v - 1.
+        ValueError: If ``words`` is below 1, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> polite = avoiding([[1, 2], [3]], words=4)

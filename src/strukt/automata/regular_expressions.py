@@ -18,21 +18,21 @@ ESCAPES = "dDwWsSnrtfv"
 def matching(pattern: str, spellings: Sequence[str | None], separator: str = "") -> Automaton:
     r"""Return the set of token sequences whose text is a full match of a regular expression.
 
-    The text may be split into tokens in any way.
+    A text that matches is in the set however it is split into tokens.
 
     Args:
         pattern: A regular expression in the syntax of Python's ``re``, with ``. [ ] ( ) (?: ) | * + ? { }``, and
             backslashes before punctuation and before ``d w s D W S n r t f v``; without anchors, references and
             lookaround.
-        spellings: ``(v,)``, the text of each token; None for a token that must not occur, such as a special one.
+        spellings: The text of each of the v tokens; None for a token that must not occur, such as a special one.
         separator: The text between tokens, such as a space between words.
 
     Raises:
-        ValueError: If the pattern is malformed, nested too deeply or uses other syntax, or there are no tokens.
+        ValueError: If the pattern is malformed, nested too deeply or uses other syntax, or ``spellings`` is empty.
 
     Complexity:
-        O(m) operations on automata for a pattern of m characters; then O(q n) for an automaton of q states and
-        tokens of n characters in total.
+        For a pattern of m characters, O(m) operations on automata over characters; then O(q n) for the resulting
+        automaton of q states and tokens of n characters in total.
 
     Examples:
         >>> words = [None, "a", "the", "dog", "cat", "big"]

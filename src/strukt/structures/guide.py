@@ -17,14 +17,14 @@ from strukt.kernels.semiring import NEG_INF, finite
 
 
 class TextState(Protocol):
-    """The state of a batch of texts."""
+    """The state of a batch of texts, all of which have as many words to come."""
 
     @property
     def left(self) -> int:
         """The largest number of words still to come."""
 
     def select(self, rows: Tensor) -> Self:
-        """Return the state of texts ``(k,)`` of the batch, in this order."""
+        """Return the state of the texts with the indices ``rows (k,)``, in this order."""
 
 
 State = TypeVar("State", bound=TextState)
@@ -36,12 +36,16 @@ class Guide(abc.ABC, Generic[State]):
     Args:
         constraint: The set of texts to generate, over the words of the model.
         words: The number of words of the model, v.
-        length: The largest number of words of a text, n.
-        end: The word that ends a text, if there is one.
+        length: The largest number of words of a text, n, at least 1.
+        end: The word that ends a text; None if every text has n words.
         device: The device of the model.
 
+    The arguments other than ``constraint`` are attributes. A subclass implements `log_prob`, ``_behind``,
+    ``_after``, ``_joint`` and ``_settled``, for a type of states that has the members of `TextState`.
+
     Raises:
-        ValueError: If the constraint, the length or the end do not fit.
+        ValueError: If the constraint is over another number of words, ``length`` is below 1, or ``end`` is not a
+            word of the model.
     """
 
     def __init__(
@@ -65,12 +69,13 @@ class Guide(abc.ABC, Generic[State]):
         """Return the state at the start of texts, after prompts that the model reads and the constraint does not.
 
         Args:
-            prompt: ``(b, m)``; one empty prompt if None.
+            prompt: ``(b, m)``, b prompts of up to m words; numbers in padding are ignored. None for one empty
+                prompt.
             lengths: ``(b,)``, the lengths of the prompts; all m if None.
 
         Raises:
             ValueError: If a shape or type is wrong, or a word or a length is out of range.
-            InfeasibleError: If no text that follows some prompt meets the constraint.
+            InfeasibleError: If there is a prompt after which no text meets the constraint.
         """
         if prompt is None:
             prompt = torch.zeros(1, 0, dtype=torch.long, device=self.device)
@@ -89,6 +94,8 @@ class Guide(abc.ABC, Generic[State]):
 
     def advance(self, state: State, words: Tensor) -> State:
         """Return the state after more words ``(b, m)``; any numbers after the end of a text are ignored.
+
+        The given state is not changed.
 
         Raises:
             ValueError: If a shape or type is wrong, a word is out of range, or there are more words than the
@@ -112,19 +119,19 @@ class Guide(abc.ABC, Generic[State]):
         It is -inf for words after which the constraint cannot be met, and undefined after the end of a text.
 
         Raises:
-            ValueError: If no more words can follow.
+            ValueError: If the texts have ``length`` words, so that none can follow.
         """
         return _normalised(self._next(state)[0])
 
     def log_ratios(self, state: State) -> Tensor:
-        """Return the log-factor by which the constraint raises the probability of each next word: ``(b, v)``.
+        """Return the log-ratios ``(b, v)`` of each next word's probabilities with and without the constraint.
 
-        That is the log-probability that the constraint will be met given the word, minus that without the word. It
-        is -inf for words that are impossible under the model, or after which the constraint cannot be met; 0 after
-        the end of a text.
+        This is the log-probability that the constraint will be met if the word follows, minus the log-probability
+        that it will be met whatever word follows. It is -inf for words that are impossible under the model, or
+        after which the constraint cannot be met, and 0 after the end of a text.
 
         Raises:
-            ValueError: If no more words can follow.
+            ValueError: If the texts have ``length`` words, so that none can follow.
         """
         joint, alone = self._next(state)
         possible = joint > NEG_INF
@@ -134,11 +141,11 @@ class Guide(abc.ABC, Generic[State]):
     def sample(self, count: int = 1, prompt: Tensor | None = None) -> Tensor:
         """Draw texts from the model given that they meet the constraint: ``(count, n)``.
 
-        Samples are exact and independent; -1 after the end of a text.
+        Samples are exact and independent. They include the end word, but not the prompt, and are padded with -1.
 
         Args:
             count: The number of texts.
-            prompt: ``(m,)``, the prompt of all texts; none if None.
+            prompt: ``(m,)``, the prompt of all texts; None for the empty prompt.
 
         Raises:
             ValueError: As for `start`.

@@ -21,9 +21,9 @@ class GuideState(NamedTuple):
     """The state of a batch of texts.
 
     Attributes:
-        states: ``(b,)``, the state of the automaton.
-        ahead: ``(b, z)``, the distribution of the hidden state of the next word; zeros after impossible words.
-        left: The largest number of words still to come.
+        states: ``(b,)``, the state of the automaton after each of b texts.
+        ahead: ``(b, z)``, the distribution of the next of z hidden states; zeros after impossible words.
+        left: The largest number of words still to come, which is the same for all texts.
     """
 
     states: Tensor
@@ -31,7 +31,7 @@ class GuideState(NamedTuple):
     left: int
 
     def select(self, rows: Tensor) -> GuideState:
-        """Return the state of texts ``(k,)`` of the batch."""
+        """Return the state of the texts with the indices ``rows (k,)``, in this order."""
         return GuideState(self.states[rows], self.ahead[rows], self.left)
 
 
@@ -50,15 +50,16 @@ class HMMGuide(Guide[GuideState]):
         end: The word that ends a text, or None. Without it, every text has n words. With it, the text before it
             must meet the constraint, and so must a text that is cut off after n words.
 
-    The constructor takes O(n (q z r + a z) + v (z + c) + q c z) time and O(n q z + v z) memory, for q states of
-    the automaton, a <= q^2 arcs and c classes of words. A word then takes O(z (r + v)) time for each text, as with
-    `HMM.predict`. Nothing is differentiable. Hidden states whose probability relative to the largest is below
+    The constructor takes O(n (q z r + a z) + v (z + c) + q c z) time and O(n q z + v z) memory, for v words, z
+    hidden states, a low-rank transition of rank r (else r = z), and q states, a <= q^2 arcs and c classes of words
+    of the automaton. A word then takes O(z (r + v)) time for each text, as with `HMM.predict`. Nothing is
+    differentiable. Hidden states whose probability relative to the largest is below
     about 1e-38 in single precision, or 1e-308 in double precision, count as impossible.
 
     Raises:
         ValueError: If the numbers of words of model and constraint differ, the length or the end is invalid, or
             the model does not emit words.
-        InfeasibleError: If no text meets the constraint after any prompt.
+        InfeasibleError: If the constraint cannot be met, whatever the prompt is.
 
     Examples:
         >>> from strukt.automata import containing

@@ -19,8 +19,8 @@ class SentenceState(NamedTuple):
 
     Attributes:
         words: The words of each sentence so far, including the prompt.
-        prompts: ``(b,)``, the number of words of the prompt.
-        left: The largest number of words still to come.
+        prompts: The number of words of each prompt.
+        left: The largest number of words still to come, which is the same for all sentences.
     """
 
     words: tuple[tuple[int, ...], ...]
@@ -28,7 +28,7 @@ class SentenceState(NamedTuple):
     left: int
 
     def select(self, rows: Tensor) -> SentenceState:
-        """Return the state of sentences ``(k,)`` of the batch."""
+        """Return the state of the sentences with the indices ``rows (k,)``, in this order."""
         chosen = rows.tolist()
         return SentenceState(
             tuple(self.words[row] for row in chosen), tuple(self.prompts[row] for row in chosen), self.left
@@ -39,16 +39,18 @@ class PCFGGuide(Guide[SentenceState]):
     """A grammar that computes the probability that a sentence will meet a constraint.
 
     The probability is exact: the grammar is intersected with the automaton of the constraint. The interface is
-    that of `HMMGuide`, but prompt and text together must be a sentence that the grammar derives, so that it has
-    two or more words. All probabilities are conditional on that and on ``length``.
+    that of `HMMGuide`, but prompt and text together must be a sentence that the grammar derives, and thus have two
+    or more words. All probabilities are conditional on this and on ``length``. If no sentence meets the constraint,
+    `start` raises an error, not the constructor.
 
     Args:
-        root: ``(s,)``, as in `PCFG`: log-probabilities of each nonterminal as the label of the sentence.
-        rules: ``(s, s + p, s + p)``, log-probabilities of the rules of each nonterminal.
-        emission: ``(v, p)``, log-probabilities of each word from each preterminal; those of ``end`` are ignored.
+        root: ``(s,)``, as in `PCFG`: log-probabilities of each of s nonterminals as the label of the sentence.
+        rules: ``(s, s + p, s + p)``, log-probabilities of the rules of each nonterminal, for p preterminals.
+        emission: ``(v, p)``, log-probabilities of each of v words from each preterminal; those of ``end`` are
+            ignored.
         constraint: The set of sentences to generate, over the v words; see `strukt.automata`.
-        length: The largest number of words n after a prompt. The end word counts, but a sentence of n words needs
-            none.
+        length: The largest number of words n after a prompt, at least 1. The end word counts, but a sentence of n
+            words needs none.
         end: The word that ends a sentence for the language model; None if every text has exactly n words.
 
     Suitable for small grammars: the constructor takes O(n^2 q^3 u^2 + n q^2 u^3 + (q c + v) p) time, for q states
@@ -56,7 +58,8 @@ class PCFGGuide(Guide[SentenceState]):
     takes O((t + 1) n q (t + n q + u) u^2 + t^2 (t + u) u^2 + (q c + v) p). All of this is in double precision.
 
     Raises:
-        ValueError: If shapes, types, or the words of grammar and constraint do not fit.
+        ValueError: If shapes or types do not fit, the grammar and the constraint have different numbers of words,
+            ``length`` is below 1, or ``end`` is not a word of the grammar.
 
     Examples:
         >>> from strukt.automata import containing
