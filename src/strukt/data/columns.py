@@ -17,6 +17,9 @@ COLUMNS = ("form", "tag", "misc")
 class Sentence(sentence.Sentence):
     r"""A sentence of a column file, with 1 to 3 columns: form, tag, and notes such as probabilities.
 
+    Attributes:
+        rows: The columns of each line.
+
     Examples:
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"Ada\tB-PER\nLovelace\tI-PER\n\n"))
@@ -40,7 +43,7 @@ class Sentence(sentence.Sentence):
 
         Raises:
             ValueError: If there is no such column.
-            DataError: If a word has no tag.
+            DataError: If a word does not have this column.
         """
         index = _index(name)
         for problem in missing(self, index):
@@ -71,7 +74,7 @@ class Sentence(sentence.Sentence):
         return _sentence(replace(self.block, lines=lines))
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """Return a copy with `key=value` in a third column.
+        """Return a copy with `key=value` in a third column, in place of earlier values of the key.
 
         Raises:
             ValueError: If `annotated` raises it.
@@ -92,7 +95,7 @@ def read(source: Source) -> Iterator[Sentence]:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file cannot be read or is not well-formed. The error names file and line.
+        DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
     """
     for block in blocks(source):
         yield _sentence(block)
@@ -108,7 +111,7 @@ def parse(block: Block, report: Report) -> list[list[str]]:
 
 
 def missing(sentence: Sentence, index: int = 1) -> Iterator[Problem]:
-    """Yield a problem for each word without a tag (or another column)."""
+    """Yield a problem for each word without the column at `index`: 1 is the tag, 2 the notes."""
     for number, row in enumerate(sentence.rows, sentence.line):
         if len(row) <= index:
             message = f"the word {row[0]!r} has no {COLUMNS[index]}"

@@ -16,7 +16,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 Readers = Mapping[str, Callable[[Source], Iterator[Sentence]]]
-"""The reader of each format; the first format is the default for standard input."""
+"""The reader of each format; the first format is the default for standard input, and "text" is not annotated."""
 
 WORDS: Readers = MappingProxyType({"conllu": conllu.read, "columns": columns.read, "text": text.read})
 """Formats of sentences whose words have tags."""
@@ -85,13 +85,14 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        formats: The formats that can be read; the first one is the default for standard input.
+        formats: The formats that can be read, by default those of `WORDS`; the first one is the default for
+            standard input.
 
     Returns:
         The first format that fits the name and can be read; if none can be read, the first that fits.
 
     Raises:
-        DataError: If the name does not determine the format.
+        DataError: If the name has no extension of `SUFFIXES`.
 
     Examples:
         >>> format_of("en_ewt-ud-train.conllu.gz"), format_of("emerging.dev.tsv")
@@ -114,13 +115,14 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        format: One of `FORMATS`; if None, inferred from the name; standard input has the first of `readers`.
+        format: One of `FORMATS`; if None, inferred from the name as by `format_of`, or for standard input, the
+            first of `readers`.
         readers: Formats to accept, by purpose: `WORDS`, `HEADS`, `TREES`, `ENTITIES`, `ALL_LAYERS`, `TEXTS`,
             `LOGICAL_FORMS`, `CLASSES`, `PAIRS` or `LISTS`.
 
     Raises:
         DataError: If the format cannot be inferred or is not among `readers`, or if the reader raises it.
-        ValueError: If there is no such format.
+        ValueError: If ``format`` is not one of `FORMATS`.
     """
     if format is None:
         format = format_of(source, readers)
@@ -133,10 +135,11 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
 
 
 def read_annotated(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    """Read a corpus as `read` does, but reject plain text unless only words are needed.
+    """Read a corpus as `read` does, but reject the format "text" unless `readers` is `TEXTS`.
 
     Raises:
-        DataError: If the corpus is such plain text, or if `read` raises it.
+        DataError: If the format is rejected, or if `read` raises it.
+        ValueError: If `read` raises it.
     """
     if format is None:
         format = format_of(source, readers)

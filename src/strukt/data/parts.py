@@ -28,7 +28,7 @@ class Part(NamedTuple):
     Attributes:
         kind: "tag", "arc" or "span".
         place: The word of a tag; the word and the head of an arc; start and end of a span. Words are counted from
-            1, and 0 is the root; fenceposts of spans are counted from 0.
+            1, and 0 is the root. A span from `start` to `end` has the words `start + 1` to `end`.
         label: The tag, the relation of the arc, or the label of the span; an empty string for an arc with any
             relation.
     """
@@ -48,7 +48,7 @@ class Part(NamedTuple):
         return fields | ({LABELS[self.kind]: self.label} if self.label or self.kind != "arc" else {})
 
     def comment(self) -> str:
-        """Return the comment of a CoNLL-U sentence that forbids the part.
+        """Return the comment that forbids the part of a sentence in CoNLL-U.
 
         Examples:
             >>> Part("tag", (3,), "NN").comment()
@@ -61,7 +61,7 @@ def part_of(item: object, length: int) -> Part:
     """Return the part that a JSON value describes.
 
     Args:
-        item: The JSON value.
+        item: The JSON value, an object as `Part.as_json` returns it.
         length: Number of words of the sentence.
 
     Raises:

@@ -26,9 +26,11 @@ SentenceT = TypeVar("SentenceT", bound="Sentence")
 class Sentence(Shown, ABC):
     """A sentence of a corpus; immutable, so annotating returns a copy. Notebooks draw its annotation.
 
-    `str(sentence)` is exactly the text that was read, including the blank line that ends the sentence, so that
-    `"".join(str(sentence) for sentence in read(path))` is the file. The only exceptions are repairs, each of which
-    was reported by a warning.
+    `str(sentence)` is exactly the text that was read, including a blank line that ends the sentence, so that
+    `"".join(str(sentence) for sentence in read(path))` is the file. There are two exceptions: repairs, which are
+    reported by warnings, and plain text, which is converted to a format that can be annotated.
+
+    A subclass implements `forms`, `column`, `annotated` and `with_misc`.
 
     Attributes:
         block: The lines of the file that the sentence was read from.
@@ -41,7 +43,7 @@ class Sentence(Shown, ABC):
 
     @property
     def path(self) -> str | None:
-        """The file name, for messages."""
+        """The file name, for messages; None if the text was not read from a file."""
         return self.block.path
 
     @property
@@ -85,23 +87,27 @@ class Sentence(Shown, ABC):
 
         Raises:
             ValueError: If the format has no column of that name.
+            DataError: If the column is missing in this sentence.
         """
 
     @abstractmethod
     def annotated(self: SentenceT, **columns: Any) -> SentenceT:
         """Return a copy in which the named columns are replaced, and nothing else.
 
+        Annotation that is not a column has its own argument in some formats: `tree`, `entities` or `label`.
+
         Raises:
             ValueError: If there is no such column, there is not one value for each word, or a value cannot be
-                written to a file (it is empty or contains a TAB or a line end).
+                written to a file (it is empty or contains a TAB, a line end or NUL).
+            DataError: If a head in CoNLL-U is not a number from 0 to the number of words.
         """
 
     @abstractmethod
     def with_misc(self: SentenceT, **values: Sequence[Cell]) -> SentenceT:
-        """Return a copy with a note `key=value` added to the last column of each word; existing notes are kept.
+        """Return a copy with a note `key=value` in the last column of each word; notes with other keys are kept.
 
         Raises:
-            ValueError: If `annotated` raises it.
+            ValueError: If the format has no place for notes on words, or if `annotated` raises it.
         """
 
     def __len__(self) -> int:
@@ -125,8 +131,13 @@ class Sentence(Shown, ABC):
 def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
     """Check the values to be written to a column, and return them as text.
 
+    Args:
+        name: The name of the column, for messages.
+        values: The values.
+        count: The number of words.
+
     Raises:
-        ValueError: If there are not `count` values, or one is empty or contains a TAB or a line end.
+        ValueError: If there are not `count` values, or one is empty or contains a TAB, a line end or NUL.
 
     Examples:
         >>> cells("head", [2, 0], 2)
@@ -143,7 +154,7 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
 
 
 def add_note(misc: str, key: str, value: str) -> str:
-    """Add `key=value` to a MISC cell, replacing an earlier value of the same key.
+    """Return a MISC cell with `key=value` added, in place of an earlier value of the same key.
 
     Examples:
         >>> add_note("SpaceAfter=No", "p", "0.9"), add_note("_", "p", "0.9")

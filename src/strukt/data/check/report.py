@@ -21,18 +21,22 @@ class Report:
 
     Attributes:
         path: The path of the file.
-        kept: Maximum number of problems of each kind to keep.
+        kept: Maximum number of problems of each kind to keep. Problems of one kind broke the same rule, and either
+            all of them or none were repaired.
         problems: The problems in the order of reading, at most `kept` of each kind. Missing tags of CoNLL-U, which
             depend on the whole file, come last.
-        kinds: Number of all problems of each kind, kept or not.
+        kinds: Number of all problems, kept or not, by rule and whether they were repaired.
         problem_count: Number of all problems, kept or not, except repaired ones.
         repair_count: Number of problems repaired by reading.
-        sentences: Number of sentences without problems; all counts below refer to these.
+        sentences: Number of sentences without problems.
         words: Number of their words.
-        longest: Number of words of the longest sentence.
-        longest_line: The line on which that sentence begins.
+        longest: Number of words of the longest of these sentences; 0 if there are none.
+        longest_line: The line on which this sentence begins; 0 if there is none.
         counts: Counts specific to the task and format, such as multiword tokens.
         labels: For each column name, the frequency of each label.
+
+    `counts` and `labels` refer to the sentences without problems, too, except for CoNLL-U: its multiword tokens,
+    empty nodes and tags are counted in all well-formed sentences.
     """
 
     path: str
@@ -49,7 +53,7 @@ class Report:
     labels: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, problem: Problem) -> None:
-        """Count a problem, and keep it if there is room."""
+        """Count a problem, and keep it unless `kept` problems of its kind have been kept."""
         self.repair_count += problem.repaired
         self.problem_count += not problem.repaired
         self.kinds[problem.kind] += 1
@@ -57,7 +61,7 @@ class Report:
             self.problems.append(problem)
 
     def accepts(self, sentence: Sentence, problems: Iterable[Problem]) -> bool:
-        """Add the problems of a sentence; if there are none, count the sentence and return True."""
+        """Add the problems of a sentence; if all were repaired, count it and return True, otherwise return False."""
         before = self.problem_count
         for problem in problems:
             self.add(problem)
@@ -78,14 +82,20 @@ class Report:
         self.labels.setdefault(column, Counter()).update(labels)
 
     def summary(self) -> dict[str, int]:
-        """Return statistics of the sentences without problems, including the number of labels of each column."""
+        """Return the number of sentences, their words and other counts, and of different labels of each column."""
         sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
         labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
         return sizes | dict(self.counts) | labels
 
 
 def read_conllu(source: Source, report: Report) -> Iterator[conllu.Sentence]:
-    """Yield the well-formed sentences of CoNLL-U; add the problems of all others to the report."""
+    """Yield the well-formed sentences of CoNLL-U, and count their multiword tokens and empty nodes.
+
+    All problems, including those repaired, are added to the report.
+
+    Raises:
+        DataError: If the file cannot be opened.
+    """
     for raw in blocks(source, report.add):
         before = report.problem_count
         block = block_without_space(raw, report.add)

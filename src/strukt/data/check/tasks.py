@@ -14,7 +14,7 @@ from strukt.data.files import Source, name_of
 from strukt.errors import DataError
 
 PARTIAL = ("tag", "dependency", "constituency", "ner", "pipeline")
-"""Tasks that can be trained on partially annotated sentences."""
+"""Tasks of `check` that can be trained on partially annotated sentences."""
 
 
 def check(
@@ -39,15 +39,18 @@ def check(
         kept: Maximum number of problems of each kind to keep; all are counted.
         partial: Whether sentences may be partially annotated, as in training: `_` as a tag or head, trees with the
             outermost label `_`, entities marked as partial. For the tasks in `PARTIAL`.
-        options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, both if None; and
-            `constraints`, the tagging scheme, such as "bioes".
+        options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, with None for the
+            columns that have tags; and `constraints`, the tagging scheme, such as "bioes", or "none". None for
+            `constraints` is "none" in CoNLL-U; in column files, `I-X` must then follow `B-X` or `I-X`
+            unless `partial` is true.
 
     Returns:
         The report, with the problems in the order of reading, the counts, and the frequency of each label.
 
     Raises:
         DataError: If the file cannot be opened, or its format cannot be inferred or does not fit the task.
-        ValueError: If there is no such task, or the task has no such option.
+        ValueError: If there is no such task, the task has no such option, or there is no such column or tagging
+            scheme.
 
     Examples:
         >>> import io

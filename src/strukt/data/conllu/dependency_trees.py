@@ -62,7 +62,7 @@ def require_tree(sentence: Sentence) -> Sentence:
     """Return the sentence unchanged if its heads form a single-rooted tree and every word has a relation.
 
     Raises:
-        DataError: If they do not. The error names the line of the first offending word.
+        DataError: If they do not, or there are no words. The error names the line of the first word concerned.
 
     Examples:
         >>> from strukt.data.conllu import from_forms
@@ -76,7 +76,7 @@ def require_tree(sentence: Sentence) -> Sentence:
 
 
 def no_words(sentence: Sentence) -> Problem:
-    """Return the problem to report if a sentence has no words to annotate."""
+    """Return the problem that a sentence has empty nodes and no words."""
     message = "the sentence has empty nodes and no words"
     return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
 
@@ -84,8 +84,8 @@ def no_words(sentence: Sentence) -> Problem:
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
     """Yield what keeps a sentence from being a single-rooted dependency tree with labelled arcs.
 
-    These are a lack of words, and words without a head or a relation. If every word has a head, also a missing
-    root, further roots, and the first cycle.
+    These are a lack of words, and words without a head or a relation. If every word has a head, a missing root,
+    further roots and the first cycle are problems, too.
     """
     if not sentence.words:
         yield no_words(sentence)

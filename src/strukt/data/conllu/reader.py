@@ -47,7 +47,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def heads(self) -> list[int]:
-        """The HEAD column: n numbers from 0 to n; 0 is the root.
+        """The HEAD column: for each of n words, a number from 0 to n; 0 is the root.
 
         Raises:
             DataError: If a word has no head.
@@ -135,7 +135,7 @@ class Sentence(sentence.Sentence):
         return [row for row in self._rows() if "." in row[0]]
 
     def column(self, name: str) -> list[str]:
-        """Return one column of the words as text; `name` is one of `COLUMNS`.
+        """Return one column of the words as text, `_` for a missing value; `name` is one of `COLUMNS`.
 
         Raises:
             ValueError: If there is no such column.
@@ -145,14 +145,14 @@ class Sentence(sentence.Sentence):
         return ["_" if value is None else str(value) for value in values]
 
     def annotated(self, *, tree: Tree | None = None, **columns: Sequence[Cell]) -> Sentence:
-        r"""Return a copy with new values in the named columns of the words, or with a new constituency tree.
+        r"""Return a copy with new values in the named columns of the words, and with `tree` unless it is None.
 
         All other comments, multiword tokens, empty nodes and columns are kept byte for byte.
 
         Raises:
             ValueError: If there is no such column or it is the ID, there is not one value for each word, or a
                 value cannot be written to a file; or if the words of the tree differ from those of the sentence.
-            DataError: If a head is not a number from 0 to n.
+            DataError: If a head is neither `_` nor a number from 0 to the number of words.
 
         Examples:
             >>> str(from_forms(["Stop"]).annotated(upos=["VERB"]))
@@ -209,7 +209,7 @@ def read(source: Source) -> Iterator[Sentence]:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
 
     Raises:
-        DataError: If the file cannot be read or is not well-formed. The error names file and line.
+        DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
 
     Examples:
         >>> import io
@@ -231,7 +231,7 @@ def from_forms(
         forms: The words, at least one; they may contain spaces.
         comments: Lines before the words, each beginning with `#`.
         path: The file that the text comes from, used in messages.
-        line: The line number in that file.
+        line: The number of the sentence's first line in that file.
 
     Raises:
         ValueError: If there are no forms, a form cannot be written to a file, or a comment is not a single line

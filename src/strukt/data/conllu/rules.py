@@ -27,7 +27,8 @@ _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 class Word(NamedTuple):
     """A word of a sentence: the ten columns of CoNLL-U, and the line number in the file.
 
-    `head` is None if the column is `_`; all other columns are verbatim.
+    `id` and `line` are counted from 1. `head` is 0 for the root, and None if the column is `_`. All other columns
+    are as in the file.
     """
 
     id: int

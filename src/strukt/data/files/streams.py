@@ -18,11 +18,11 @@ Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 """A path, `-` for standard input, or an open stream."""
 
 LONGEST_LINE = 100_000
-"""Maximum number of bytes in a line; a longer line belongs to no corpus, and would fill the memory."""
+"""Maximum number of bytes in a line, with its line end; a file with a longer one is rejected to limit memory."""
 
 
 def name_of(source: Source) -> str:
-    """Return the name of a source in messages.
+    """Return the name of a source in messages; `<stream>` for a stream without a name.
 
     Examples:
         >>> name_of("-"), name_of("train.conllu")
@@ -42,7 +42,9 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 
     Args:
         source: A path, `-`, or an open stream; gzip is recognised by its first two bytes.
-        report: Called with each problem; by default, the first one that cannot be repaired raises a DataError.
+        report: Called with each problem; by default, the first one that cannot be repaired raises a DataError. If
+            it returns, a byte that is not UTF-8 becomes U+FFFD, and a line that is too long or cannot be read ends
+            the reading.
 
     Raises:
         DataError: If the source cannot be opened. With the default report, also if it cannot be read to its end,

@@ -40,8 +40,8 @@ class PCFGGuide(Guide[SentenceState]):
 
     The probability is exact: the grammar is intersected with the automaton of the constraint. The interface is
     that of `HMMGuide`, but prompt and text together must be a sentence that the grammar derives, and thus have two
-    or more words. All probabilities are conditional on this and on ``length``. If no sentence meets the constraint,
-    `start` raises an error, not the constructor.
+    or more words. All probabilities are conditional on this and on ``length``. If no sentence meets the
+    constraint, `start` raises an error, not the constructor.
 
     Args:
         root: ``(s,)``, as in `PCFG`: log-probabilities of each of s nonterminals as the label of the sentence.
