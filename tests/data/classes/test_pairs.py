@@ -123,3 +123,10 @@ def test_a_class_that_cannot_be_written_is_refused():
     [pair] = read("A\tB\n")
     with pytest.raises(ValueError, match="cannot be written to a column"):
         pair.annotated(label="a\tb")
+
+
+def test_an_empty_class_is_refused():
+    (pair,) = read("A man sleeps.\tHe rests.\tentailment\n")
+    with pytest.raises(ValueError, match="label: '' cannot be written"):
+        pair.annotated(label="")
+    assert str(pair.annotated()) == str(pair)

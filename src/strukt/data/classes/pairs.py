@@ -16,7 +16,7 @@ from strukt.data.line_sentence import LineSentence, note_fields
 from strukt.data.sentence import Cell, cells
 
 NONE = "-"
-"""The class of pairs on which the annotators did not agree."""
+"""The class of pairs on which the annotators did not agree; it is read as no class."""
 
 _COLUMNS = 3
 
@@ -72,17 +72,19 @@ class LinePair(LineSentence, Pair):
 
     @property
     def label(self) -> str | None:
-        """The class, if the pair has one."""
+        """The class; None if it is missing or `NONE`."""
         label = self.field(2)
         return None if label in ("", NONE) else label
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
         """Return a copy with this class, and with notes `key=value` after it; None keeps the class.
 
+        Earlier notes are removed. A missing class is written as `NONE`.
+
         Raises:
             ValueError: If the class or a note cannot be written to a file.
         """
-        written = cells("label", [label or self.label or NONE], 1)
+        written = cells("label", [(self.label or NONE) if label is None else label], 1)
         return LinePair(self.block_with(*self.fields[:2], *written, *note_fields(notes)))
 
 
