@@ -64,7 +64,7 @@ class Sentence(sentence.Sentence):
         If the tree is unchanged, so is the text.
 
         Raises:
-            ValueError: If the words differ, no tree is passed, or columns are.
+            ValueError: If the words differ, the tree is None, or columns are named: a tree has none to replace.
 
         Examples:
             >>> import io
@@ -107,7 +107,8 @@ def read(source: Source) -> Iterator[Sentence]:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
 
     Raises:
-        DataError: If the file cannot be read or contains anything but trees. The error names file and line.
+        DataError: If the file cannot be read, is empty, or contains anything but trees with words. The error names
+            file and line.
 
     Examples:
         >>> import io

@@ -61,7 +61,10 @@ class Report:
             self.problems.append(problem)
 
     def accepts(self, sentence: Sentence, problems: Iterable[Problem]) -> bool:
-        """Add the problems of a sentence; if all were repaired, count it and return True, otherwise return False."""
+        """Add the problems of a sentence; return whether it is accepted.
+
+        It is accepted, and counted, if it has no problems other than repaired ones.
+        """
         before = self.problem_count
         for problem in problems:
             self.add(problem)

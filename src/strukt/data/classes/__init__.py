@@ -12,7 +12,7 @@ from strukt.data.sentence import Cell
 
 
 class Sentence(sentence.Sentence):
-    """A sentence that may have a class.
+    """A sentence that may have a class; a subclass also implements `label`.
 
     Attributes:
         remedy: Advice on how to add a missing class, for messages.
@@ -24,7 +24,7 @@ class Sentence(sentence.Sentence):
     @property
     @abstractmethod
     def label(self) -> str | None:
-        """The class, if the sentence has one."""
+        """The class; None if the sentence has none."""
 
     def problems(self) -> Iterator[Problem]:
         """Yield a problem if the sentence has no class."""
@@ -41,5 +41,5 @@ class Sentence(sentence.Sentence):
 
 
 def missing(sentence: Sentence) -> Problem:
-    """Return the problem to report if a sentence has no class."""
+    """Return the problem that a sentence has no class."""
     return Problem("label", "the sentence has no class", sentence.remedy, sentence.path, sentence.line)

@@ -38,12 +38,14 @@ class Sentence(LineSentence, classes.Sentence):
 
     @property
     def label(self) -> str | None:
-        """The class, if the sentence has one."""
+        """The class; None if the sentence has none."""
         fields = self.fields
         return fields[0] if len(fields) > 1 else None
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
         """Return a copy with this class, and with notes `key=value` after the words; None keeps the class.
+
+        Earlier notes are removed.
 
         Raises:
             ValueError: If there is no class, or the class or a note cannot be written to a file.
@@ -72,7 +74,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    """Read plain text lazily, one sentence per line, ready to be classified.
+    """Read plain text lazily, ready to be classified: one sentence per line, words separated by white space.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

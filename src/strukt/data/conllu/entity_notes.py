@@ -124,7 +124,9 @@ class Sentence(entities.Sentence):
         return self.plain.column(name)
 
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
-        """Return a copy with these mentions, and with columns replaced as by `conllu.Sentence.annotated`.
+        """Return a copy with these mentions, or the present ones if None, and with columns replaced.
+
+        Columns are replaced as by `conllu.Sentence.annotated`.
 
         Each mention is written with an identifier and its type; other declared fields are `_`. Identifiers are
         unique, since two mentions with the same identifier would be coreferent. An identifier consists of `e`, a
@@ -133,8 +135,10 @@ class Sentence(entities.Sentence):
         notes `Bridge=` and `SplitAnte=` are removed together with the mentions to which they refer.
 
         Raises:
-            ValueError: If a mention lies outside the sentence, its type cannot be written in a note (it is `_` or
-                contains a hyphen, bracket, bar, TAB or line end), or `conllu.Sentence.annotated` raises it.
+            ValueError: If a mention lies outside the sentence, its type cannot be written in a note (it is empty
+                or `_`, or contains a hyphen, round bracket, bar, TAB, line end or NUL), or
+                `conllu.Sentence.annotated` raises it.
+            DataError: If `conllu.Sentence.annotated` raises it, or a new MISC column has a malformed mention.
         """
         plain = self.plain.annotated(**columns)
         if entities is None:
@@ -181,7 +185,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
         report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: If the file cannot be read, is not well-formed, or a mention is malformed: it is not
+        DataError: If the file cannot be read, is empty, is not well-formed, or a mention is malformed: it is not
             opened or not closed in its sentence, has no type or several parts, is on the line of a multiword token
             or empty node, or its fields are not declared.
     """

@@ -58,7 +58,7 @@ class Sentence(classes.Sentence):
             yield from self.head_problems()
 
     def head_problems(self) -> Iterator[Problem]:
-        """Yield what keeps the heads from being a single-rooted tree: the `tree_problems` other than relations."""
+        """Yield what keeps the heads from being a single-rooted tree: `tree_problems` but those of relations."""
         return (problem for problem in tree_problems(self.plain) if problem.rule != "deprel")
 
     def column(self, name: str) -> list[str]:
@@ -100,6 +100,6 @@ def read(source: Source) -> Iterator[Sentence]:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file cannot be read or is not well-formed. The error names file and line.
+        DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
     """
     return map(Sentence, reader.read(source))

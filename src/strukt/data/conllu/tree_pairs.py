@@ -38,7 +38,7 @@ class TreePair(Pair):
 
     @property
     def label(self) -> str | None:
-        """The class in the comment of the premise."""
+        """The class in the comment of the premise; None if there is none."""
         return self.first.label
 
     @property
@@ -70,13 +70,15 @@ class TreePair(Pair):
     def annotated(self, *, label: str | None = None, **notes: Cell) -> TreePair:
         """Return a copy with this class, and with a comment `# key = value` on the premise for each note.
 
+        If the class is None, it stays as it is.
+
         Raises:
             ValueError: If the class or a note cannot be written to a file.
         """
         return TreePair(self.first.annotated(label=label, **notes), self.second)
 
     def with_misc(self, **values: Sequence[Cell]) -> TreePair:
-        """Return a copy with `key=value` added to MISC, given values for the words of the premise and hypothesis.
+        """Return a copy with `key=value` added to MISC: a value for each word of the premise, then the hypothesis.
 
         Raises:
             ValueError: If there is not one value for each word, or a value cannot be written to a file.
@@ -96,8 +98,8 @@ def read(source: Source) -> Iterator[TreePair]:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file cannot be read or is not well-formed, or a premise has no hypothesis. The error
-            names file and line.
+        DataError: If the file cannot be read, is empty or is not well-formed, or a premise has no hypothesis. The
+            error names file and line.
     """
     return paired(sentence_labels.read(source))
 
@@ -107,7 +109,10 @@ def paired(sentences: Iterator[sentence_labels.Sentence], report: Report = stop)
 
     Args:
         sentences: A premise, its hypothesis, the next premise, and so on.
-        report: Called if the last premise has no hypothesis.
+        report: Called if the last premise has no hypothesis; if it returns, this premise is left out.
+
+    Raises:
+        DataError: If the last premise has no hypothesis, with the default `report`.
     """
     for first in sentences:
         second = next(sentences, None)

@@ -47,8 +47,9 @@ def binarise(tree: Tree) -> list[Constituent]:
 def restore(words: Sequence[str], tags: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> Tree:
     """Undo `binarise`: `restore(tree.words, tree.tags, binarise(tree)) == tree`.
 
-    Spans labelled `EMPTY` dissolve and chains expand. Any binary tree in pre-order is accepted, however it
-    branches; if its root is `EMPTY`, the tree has an outermost bracket without a label.
+    Spans labelled `EMPTY` are left out, and a joined label becomes a chain of constituents again. Any binary tree
+    in pre-order is accepted, however it branches. If the label of its outermost span is `EMPTY`, so is that of the
+    outermost bracket of the result.
 
     Args:
         words: The n words of the sentence.

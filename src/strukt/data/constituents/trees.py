@@ -54,7 +54,8 @@ class Tree:
         """Parse a bracketed tree; white space and line ends between brackets do not matter.
 
         Raises:
-            BracketError: If the text is not exactly one tree; a ValueError that says what is wrong and where.
+            BracketError: If the text is not exactly one tree. This is a ValueError that says what is wrong and
+                where.
 
         Complexity: linear in the text, at any depth.
         """
@@ -105,7 +106,7 @@ class Tree:
 
     @property
     def words(self) -> list[str]:
-        """The words of the leaves, including traces."""
+        """The words of the leaves, including traces, with brackets and white space as in `escape`."""
         return [node.word for node in self.nodes if node.word is not None]
 
     @property
@@ -173,7 +174,7 @@ class Tree:
 
 
 def escape(word: str) -> str:
-    """Return a word as it is written in a tree: brackets as `-LRB-` and `-RRB-`, white space as `_`.
+    """Return a word as it is written in a tree: `(` as `-LRB-`, `)` as `-RRB-`, ASCII white space as one `_`.
 
     Examples:
         >>> escape("Governor(s)"), escape("10 000")
@@ -183,7 +184,7 @@ def escape(word: str) -> str:
 
 
 def unescape(word: str) -> str:
-    """Return a word of a tree as it is written in running text.
+    """Return a word of a tree with `(` for `-LRB-` and `)` for `-RRB-`; `_` stays, since words may contain it.
 
     Examples:
         >>> unescape("Governor-LRB-s-RRB-")

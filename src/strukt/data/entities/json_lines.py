@@ -116,6 +116,8 @@ class Sentence(LineSentence, mentions.Sentence):
     ) -> Sentence:
         """Return a copy with these entities, each with its probability as `p` if given; everything else is kept.
 
+        If `entities` is None, the present ones are kept, and there may be no probabilities.
+
         Raises:
             ValueError: If an entity lies outside the sentence, its type cannot be written to a file, there is not
                 one finite probability for each entity, or a column is named: this format has none.
@@ -208,8 +210,8 @@ def json_object(text: str, remedy: str) -> dict[str, Any]:
         remedy: The advice in the error if the line is not a JSON object.
 
     Raises:
-        LineError: If the line is not a JSON object, or parsers differ on it (duplicate keys, NaN, numbers out of
-            range, lone surrogates).
+        LineError: If the line is not a JSON object, is nested too deeply, or is read differently by different
+            parsers (duplicate keys, NaN, numbers out of range, lone surrogates).
     """
     try:
         content = _DECODER.decode(text)

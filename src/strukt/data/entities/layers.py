@@ -69,7 +69,7 @@ class Sentence(mentions.Sentence):
         return self.forms
 
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
-        """Return a copy with these entities in its layers, the outermost ones first.
+        """Return a copy with these entities in its layers, the outermost ones first; None keeps the present ones.
 
         There are as many layers as the entities need, but not fewer than before. An empty last column stays.
 
@@ -107,7 +107,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
         report: Called with each problem; if it returns, the sentence is left out.
 
     Raises:
-        DataError: If the file cannot be read or is not well-formed. The error names file and line.
+        DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
     """
     for block in blocks(source, report):
         rows, ending = _columns(block)

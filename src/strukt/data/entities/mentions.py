@@ -27,7 +27,11 @@ class Entity(NamedTuple):
 
 
 class Sentence(sentence.Sentence):
-    """A sentence with entities; implemented by `conllu.entity_notes`, `layers` and `json_lines`."""
+    """A sentence with entities; implemented by `conllu.entity_notes`, `layers` and `json_lines`.
+
+    A subclass also implements `entities`, `is_annotated` and `line_of`; it may override `is_partial` and
+    `as_partial`.
+    """
 
     __slots__ = ()
 
@@ -62,13 +66,15 @@ class Sentence(sentence.Sentence):
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
         """Return a copy with these entities in place of the present ones, and nothing else changed.
 
+        None keeps the present entities. Some formats take other columns or probabilities, too.
+
         Raises:
             ValueError: If an entity lies outside the sentence, or its type cannot be written in the format.
         """
 
 
 def ordered(entities: Iterable[Entity]) -> list[Entity]:
-    """Return the entities without duplicates, ordered by first word, longer entities before shorter ones.
+    """Return the entities without duplicates, by first word, then longer before shorter ones, then by label.
 
     Examples:
         >>> ordered([Entity(1, 2, "place"), Entity(0, 1, "time"), Entity(0, 2, "event")])[0]
@@ -105,13 +111,13 @@ def depths(entities: Sequence[Entity]) -> list[int]:
 
 
 def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
-    """Return crossing pairs of entities; none if all entities are nested or disjoint.
+    """Return some pairs of entities that cross, and no pairs only if all entities are nested or disjoint.
 
     Two entities cross if they share words and each also has words that the other lacks. The entities are compared
-    in the order of `ordered`. One that crosses an earlier one is returned after it, and is not compared with
+    in the order of `ordered`. One that crosses an earlier one is the second of a pair, and is not compared with
     later ones.
 
-    Complexity: that of sorting the entities, O(m log m).
+    Complexity: that of sorting the entities, O(m log m) for m entities.
 
     Examples:
         >>> crossings([Entity(0, 2, "person"), Entity(1, 3, "place"), Entity(1, 2, "time")])
@@ -130,7 +136,7 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield everything that keeps a sentence from being an example of nested entities."""
+    """Yield a problem if entities are not or partly annotated, and one for each pair that `crossings` returns."""
     yield from incompleteness(sentence)
     yield from nesting_problems(sentence)
 
@@ -138,7 +144,7 @@ def entity_problems(sentence: Sentence) -> Iterator[Problem]:
 def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
     """Yield everything that keeps a partial annotation from being completed to nested entities.
 
-    These are crossing entities, malformed forbidden spans, and entities that are also forbidden.
+    These are crossing entities, malformed forbidden parts, and entities that are also forbidden.
     """
     yield from nesting_problems(sentence)
     if malformed := [*sentence.forbidden_problems()]:
@@ -163,8 +169,8 @@ def require_annotated(sentence: Sentence) -> Sentence:
     """Return the sentence unchanged if its file says which entities it has.
 
     Raises:
-        DataError: If the file does not say so, or says that the sentence may have others. The error names file and
-            line.
+        DataError: If the file does not say so, or says that the sentence may have further entities. The error
+            names file and line.
     """
     for problem in incompleteness(sentence):
         raise problem.error()
@@ -172,7 +178,7 @@ def require_annotated(sentence: Sentence) -> Sentence:
 
 
 def require_nested(sentence: Sentence) -> Sentence:
-    """Return the sentence unchanged if it is annotated and no two of its entities cross.
+    """Return the sentence unchanged if all its entities are annotated and no two of them cross.
 
     Raises:
         DataError: If it is not. The error names file and line.

@@ -78,7 +78,8 @@ class Sentence(LineSentence):
 
         Raises:
             ValueError: If there is no such column, there is not one value for each word, a value cannot be written
-                to a file, a parent is not a whole number, or other columns are missing.
+                to a file, a parent is not a whole number, or the sentence has no tags and some columns are not
+                named.
         """
         _require_columns(columns)
         words = self.forms
@@ -91,9 +92,10 @@ class Sentence(LineSentence):
         return Sentence(self.block_with(self.field(0), form, *self.fields[2:]), tags)
 
     def in_scheme(self, scheme: Scheme) -> Sentence:
-        """Return a copy with the tags of another scheme for the same logical form.
+        """Return the sentence with its direct tags converted to a scheme, "direct" or "published".
 
-        If the published scheme cannot express the logical form, the copy has no tags.
+        The tags of a sentence are direct when it is read. If the published scheme cannot express the logical
+        form, the result has no tags.
         """
         if self.tags is None or scheme == "direct":
             return self

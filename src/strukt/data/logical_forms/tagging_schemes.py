@@ -16,10 +16,10 @@ from strukt.data.logical_forms.word_tags import NONE, SELF, Tags
 Scheme = Literal["direct", "published"]
 
 PREPOSITION = "PREP"
-"""Role of a preposition with respect to the noun before it."""
+"""Role of a preposition with respect to the noun before it, in the published scheme."""
 
 OF_PREPOSITION = "PP_NOUN"
-"""Role of a noun with respect to the preposition before it."""
+"""Role of a noun with respect to the preposition before it, in the published scheme."""
 
 _MODIFIER = "nmod."
 
@@ -29,7 +29,7 @@ AGENT_ALONE = frozenset(
         "scream", "sleep", "smile", "smirk", "sneeze", "snooze", "snore", "stutter", "talk", "walk",
     }
 )
-"""The verbs of COGS whose primitive takes an agent only."""
+"""The verbs of COGS whose primitive (the verb as a sentence of its own) takes an agent only."""
 
 THEME_ALONE = frozenset(
     {

@@ -25,7 +25,7 @@ class Tags(NamedTuple):
     """The tags of a sentence: five columns with one string per word, `NONE` if the word has no tag there.
 
     Attributes:
-        parent: Offset of the parent from the word: -1 is the previous word.
+        parent: Offset of the parent from the word: -1 if the parent is the previous word.
         role: Role of the word with respect to its parent: agent, theme, recipient, xcomp, ccomp, nmod.on ... A
             verb on its own (a primitive) has its open roles, as in agent+theme.
         category: noun, name or verb.
@@ -41,7 +41,7 @@ class Tags(NamedTuple):
 
     @property
     def heads(self) -> list[int | None]:
-        """Return the position of each word's parent, counted from 0; None if no other word is its parent.
+        """Return the position of each word's parent, counted from 0; None if it has no parent in the sentence.
 
         Raises:
             ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.
@@ -76,7 +76,7 @@ class _Relation(NamedTuple):
 
 
 def tags_of(words: Sequence[str], form: str) -> Tags:
-    """Encode a logical form as tags, without the parts that tags cannot express.
+    """Encode a logical form as tags in the direct scheme, without the parts that tags cannot express.
 
     A verb that is the xcomp of another shares its agent, which needs no tag. The encoding is lossless if and only
     if `form_of` returns the logical form.
@@ -126,7 +126,7 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
 
 
 def form_of(words: Sequence[str], tags: Tags) -> str:
-    """Decode tags into a logical form, even if `tags_of` would not produce them.
+    """Decode tags in the direct scheme into a logical form, even if `tags_of` would not produce them.
 
     The predicate of a noun, or of a verb without a lemma, is the word in lower case. Parents outside the
     sentence are ignored. Conjuncts are ordered as in COGS: definite nouns first, then all others by their
@@ -137,7 +137,7 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
         tags: The tags of the words.
 
     Returns:
-        The logical form; empty if all tags are empty.
+        The logical form; empty if all tags are `NONE`.
 
     Raises:
         ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.

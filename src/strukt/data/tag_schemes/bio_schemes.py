@@ -68,11 +68,11 @@ class Scheme:
         )
 
     def begins(self, tag: str) -> bool:
-        """Return whether a sentence may begin with a tag."""
+        """Return whether a sentence may begin with a tag of the scheme."""
         return self.follows(OUTSIDE, tag)
 
     def ends(self, tag: str) -> bool:
-        """Return whether a sentence may end with a tag."""
+        """Return whether a sentence may end with a tag of the scheme."""
         return self.follows(tag, OUTSIDE)
 
     def follows(self, before: str, tag: str) -> bool:
@@ -125,7 +125,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
         )
     }
 )
-"""The schemes by name."""
+"""The schemes by name: BIO, IOB1, BIOES, BILOU and BMES."""
 
 _OTHER_NAMES = {"IOB2": "BIO", "IOBES": "BIOES"}
 
@@ -143,7 +143,11 @@ def scheme_of(name: str) -> Scheme:
 
 
 def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """Return a message about the first tag that cannot occur in a valid sentence of a scheme; None if all can.
+    """Return a message about a tag that no valid sentence with only the given tags has; None if there is none.
+
+    Args:
+        tags: The different tags of a corpus, in any order.
+        scheme: The scheme that the sentences must follow.
 
     Examples:
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
@@ -184,11 +188,11 @@ def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, 
 
 
 def converted(tags: Sequence[str], source: str, target: str) -> list[str]:
-    """Rewrite the spans of a sentence in another scheme.
+    """Return the tags that encode the spans of a sentence in another scheme.
 
     Args:
         tags: The tags of a sentence.
-        source: Name of the scheme of the tags.
+        source: Name of the scheme of the tags, as for `scheme_of`.
         target: Name of the scheme of the result.
 
     Raises:

@@ -14,10 +14,12 @@ _OTHER_MARKS = {"L": "E", "U": "S", "M": "I"}
 def spans(tags: Sequence[str]) -> list[Span]:
     """Return the spans of a tag sequence in IOB1, IOB2, IOE, IOBES, BILOU or BMES; invalid sequences are accepted.
 
-    A tag consists of a mark (its first character) and a label after the `-`. A span begins at `B` or `S`, at any
-    mark after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`, before `O`, and before the next
-    span.
-    `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default mode does not support them.
+    Each span is its label, its first position and its last position; positions are counted from 0.
+
+    A tag consists of a mark (its first character) and a label after the `-`; without one, the label is `_`. A span
+    begins at `B` or `S`, at `E` or `I` after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`,
+    before `O`, and before the next span. `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default
+    mode does not support them.
 
     Complexity: O(n).
     Source: `conlleval` of CoNLL 2000, as `seqeval.metrics.sequence_labeling.get_entities`.

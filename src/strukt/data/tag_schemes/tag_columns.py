@@ -23,7 +23,7 @@ class TaggedWords:
     Attributes:
         words: The first column.
         tags: The last column.
-        path: The file.
+        path: The file name, for messages.
         line: Line number of the first word, counted from 1.
 
     Examples:
@@ -96,7 +96,7 @@ def read(source: Source) -> Iterator[TaggedWords]:
 
 
 def scheme_of_all(sentences: Sequence[TaggedWords]) -> Scheme:
-    """Return the first tagging scheme that no tag of a file breaks.
+    """Return the first scheme of `SCHEMES` that the tags of a file do not break.
 
     If several schemes fit, for example because all tags are O, they all read the same spans.
 
