@@ -92,7 +92,7 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
         The first format that fits the name and can be read; if none can be read, the first that fits.
 
     Raises:
-        DataError: If the name has no extension of `SUFFIXES`.
+        DataError: If the extension of the name is not in `SUFFIXES`.
 
     Examples:
         >>> format_of("en_ewt-ud-train.conllu.gz"), format_of("emerging.dev.tsv")

@@ -17,7 +17,7 @@ from strukt.kernels.semiring import NEG_INF, finite
 
 
 class TextState(Protocol):
-    """The state of a batch of texts, all of which have as many words to come."""
+    """The state of a batch of texts."""
 
     @property
     def left(self) -> int:
@@ -127,8 +127,8 @@ class Guide(abc.ABC, Generic[State]):
         """Return the log-ratios ``(b, v)`` of each next word's probabilities with and without the constraint.
 
         This is the log-probability that the constraint will be met if the word follows, minus the log-probability
-        that it will be met whatever word follows. It is -inf for words that are impossible under the model, or
-        after which the constraint cannot be met, and 0 after the end of a text.
+        that it will be met given only the words so far. It is -inf for words that are impossible under the model,
+        or after which the constraint cannot be met, and 0 after the end of a text.
 
         Raises:
             ValueError: If the texts have ``length`` words, so that none can follow.

@@ -35,8 +35,8 @@ class Report:
         counts: Counts specific to the task and format, such as multiword tokens.
         labels: For each column name, the frequency of each label.
 
-    `counts` and `labels` refer to the sentences without problems, too, except for CoNLL-U: its multiword tokens,
-    empty nodes and tags are counted in all well-formed sentences.
+    `counts` and `labels` refer to the sentences without problems, too, except for CoNLL-U: multiword tokens and
+    empty nodes are counted in all well-formed sentences, and so are the tags in the task "tag".
     """
 
     path: str

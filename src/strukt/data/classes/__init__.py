@@ -12,7 +12,9 @@ from strukt.data.sentence import Cell
 
 
 class Sentence(sentence.Sentence):
-    """A sentence that may have a class; a subclass also implements `label`.
+    """A sentence that may have a class.
+
+    A subclass also implements `label`.
 
     Attributes:
         remedy: Advice on how to add a missing class, for messages.

@@ -106,7 +106,7 @@ class Tree:
 
     @property
     def words(self) -> list[str]:
-        """The words of the leaves, including traces, with brackets and white space as in `escape`."""
+        """The words of the leaves, including traces, as they are written in the tree (see `escape`)."""
         return [node.word for node in self.nodes if node.word is not None]
 
     @property
@@ -174,7 +174,9 @@ class Tree:
 
 
 def escape(word: str) -> str:
-    """Return a word as it is written in a tree: `(` as `-LRB-`, `)` as `-RRB-`, ASCII white space as one `_`.
+    """Return a word as it is written in a tree: with `-LRB-`, `-RRB-`, and `_` for a run of white space.
+
+    Only round brackets and ASCII white space are replaced.
 
     Examples:
         >>> escape("Governor(s)"), escape("10 000")

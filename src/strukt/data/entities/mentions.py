@@ -111,7 +111,7 @@ def depths(entities: Sequence[Entity]) -> list[int]:
 
 
 def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
-    """Return some pairs of entities that cross, and no pairs only if all entities are nested or disjoint.
+    """Return crossing pairs of entities, not always all of them; none if all entities are nested or disjoint.
 
     Two entities cross if they share words and each also has words that the other lacks. The entities are compared
     in the order of `ordered`. One that crosses an earlier one is the second of a pair, and is not compared with
@@ -136,7 +136,7 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield a problem if entities are not or partly annotated, and one for each pair that `crossings` returns."""
+    """Yield a problem if not all entities are annotated, and one for each pair that `crossings` returns."""
     yield from incompleteness(sentence)
     yield from nesting_problems(sentence)
 

@@ -143,7 +143,7 @@ def scheme_of(name: str) -> Scheme:
 
 
 def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """Return a message about a tag that no valid sentence with only the given tags has; None if there is none.
+    """Return a message about a tag that cannot occur in a valid sentence made of the given tags; None if all can.
 
     Args:
         tags: The different tags of a corpus, in any order.
