@@ -21,11 +21,12 @@ LARGEST = 1e15
 score below ``-LARGEST`` forbids a part."""
 
 ASYMMETRY = 1e-4
-"""Tolerance for the asymmetry of a kernel, relative to its largest entry."""
+"""Tolerance for the asymmetry of a kernel: the largest difference between mirrored entries, relative to the largest
+absolute entry."""
 
 NEGATIVITY = 10.0
-"""Tolerance for negative eigenvalues of a kernel, as a multiple of machine epsilon times the kernel's size times
-its largest absolute eigenvalue."""
+"""Tolerance for negative eigenvalues of a kernel ``(n, n)``, as a multiple of machine epsilon times n times its
+largest absolute eigenvalue."""
 
 
 def _items(mask: Tensor) -> str:
@@ -181,18 +182,18 @@ def _guard(name: str, schema: str, check: Callable[..., None]) -> Callable[..., 
 
 
 require_feasible = _guard("require_feasible", "(Tensor events, Tensor scores) -> Tensor", _check_feasible)
-"""``(events, scores)``: raise InfeasibleError if a best score ``(batch,)`` is -inf."""
+"""``(events, scores)``: raise InfeasibleError if a best score ``(batch,)`` is -inf; the events are not read."""
 
 require_scores = _guard(
     "require_scores", "(Tensor scores, Tensor lengths, int[] extents, str name) -> Tensor", _check_scores
 )
-"""``(scores, lengths, extents, name)``: raise OutOfRangeError if a score within the lengths is NaN, +inf or above
-`LARGEST`; see `within`."""
+"""``(scores, lengths, extents, name)``: raise OutOfRangeError if a score ``(batch, *shape)`` within the lengths
+``(batch,)`` is NaN, +inf or above `LARGEST`; the extents are those of `within`."""
 
 require_lengths = _guard(
     "require_lengths", "(Tensor lengths, int longest, str name='lengths') -> Tensor", _check_lengths
 )
-"""``(lengths, longest, name)``: raise ValueError if a length ``(batch,)`` is not between 0 and ``longest``."""
+"""``(lengths, longest, name="lengths")``: raise ValueError if a length ``(batch,)`` is not from 0 to ``longest``."""
 
 require_prefixes = _guard("require_prefixes", "(Tensor mask) -> Tensor", _check_prefixes)
 """``(mask,)``: raise ValueError unless each row of a mask ``(batch, n)`` is ones followed by zeros."""
@@ -202,9 +203,11 @@ require_values = _guard(
     "(Tensor values, Tensor valid, str name, str expected, int batch_axes=1) -> Tensor",
     _check_values,
 )
-"""``(values, valid, name, expected, batch_axes)``: raise an error if a value ``batch + ...`` is not valid.
+"""``(values, valid, name, expected, batch_axes=1)``: raise an error if a value is False in the mask ``valid``.
 
-The error is OutOfRangeError for NaN and infinity, and ValueError for other numbers.
+The mask has the shape of the values, of which the first ``batch_axes`` axes are batch axes. The message says that
+``name`` holds the value, and what is expected. The error is OutOfRangeError for NaN and infinity, and ValueError
+for other numbers.
 """
 
 _require_structures = _guard(
@@ -213,7 +216,13 @@ _require_structures = _guard(
 
 
 def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
-    """Raise ValueError unless all events are valid structures of this kind; ``valid`` may have any axes."""
+    """Raise ValueError if an event is not valid.
+
+    Args:
+        events: The events, of shape ``valid.shape + event_shape``.
+        valid: A mask of the valid events, with any axes.
+        kind: The end of the message "the event ... is not ...".
+    """
     _require_structures(events.unsqueeze(0), valid.unsqueeze(0), kind)  # an operator needs a batch axis
 
 
@@ -221,27 +230,30 @@ require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _
 """``(low, high)``, ``(batch,)`` each: raise ValueError unless 0 <= low <= high."""
 
 require_kernels = _guard("require_kernels", "(Tensor kernels, Tensor lengths) -> Tensor", _check_kernels)
-"""``(kernels, lengths)``: raise ValueError unless all kernels are symmetric positive semidefinite and finite."""
+"""``(kernels, lengths)``: raise ValueError unless all kernels ``(batch, n, n)`` are finite, symmetric and positive
+semidefinite within the lengths ``(batch,)``, up to `ASYMMETRY` and `NEGATIVITY`."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
 """``(mine, theirs, name)``: raise ValueError if two tensors ``(batch, ...)`` that determine the set of structures
 differ."""
 
 UNBOUNDED = 1 << 40
-"""The extent of an axis whose size does not depend on the length."""
+"""The extent (see `within`) of an axis whose size does not depend on the length."""
 
 ONWARD = -(1 << 40)
-"""The extent of an axis of offsets from the bounded axis before it, such as durations after start positions."""
+"""The extent (see `within`) of an axis of offsets from the last bounded axis before it, such as durations after
+start positions."""
 
 
 def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
-    """Return a mask of the parts within the lengths: their index is below length + ``extents[a]`` on each axis a.
+    """Return a mask of the parts whose index is below length + ``extents[a]`` on each axis a.
 
     Args:
         lengths: ``(batch,)``, the length of each item.
         shape: The shape of the parts, without the batch axis.
-        extents: A number for each axis of ``shape``. `UNBOUNDED` for an axis without a bound; `ONWARD` for an axis
-            whose index is added to that of the bounded axis before it.
+        extents: For each axis of ``shape``, the bound of its index minus the length. `UNBOUNDED` for an axis
+            without a bound; `ONWARD` for an axis whose index is added to that of the last bounded axis, and the
+            sum has the bound of that axis.
 
     Returns:
         Booleans that broadcast to ``(batch, *shape)``.

@@ -59,13 +59,14 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
         lengths: ``(batch,)``, the length of each sequence, in order, with sum m.
 
     Returns:
-        ``(batch, n, *event)`` for a maximum length n, padded with zeros; and the lengths, a LongTensor.
+        A new tensor ``(batch, n, *event)``, padded with zeros, where n is the largest length; and the lengths, a
+        LongTensor ``(batch,)``. Both are on the device of ``x``.
 
     Raises:
         ValueError: If ``x`` has no axis, or the lengths are not a row of whole numbers of 0 or more, or do not add
             up to m.
 
-    Complexity: O(batch n) time and memory.
+    Complexity: O(batch n) time and memory, times the size of an event.
 
     Examples:
         >>> pad_concatenated(torch.tensor([3, 1, 4, 1, 5]), [2, 3])

@@ -13,8 +13,9 @@ _default = __debug__
 def set_default_validate_args(value: bool) -> None:
     """Set whether structures and losses check values, such as NaN in scores, if ``validate_args`` is None.
 
-    Initially True, or False under ``python -O``, as in `torch.distributions`. Its setting is separate, because
-    ``torch.compile`` sets that of `torch.distributions` to False, even for code that is not compiled.
+    Initially True, or False under ``python -O``, as in `torch.distributions`. Compiled code uses False, whatever
+    the default is. The setting is separate from that of `torch.distributions`, which ``torch.compile`` sets to
+    False even for code that is not compiled.
 
     Raises:
         ValueError: If the value is not True or False.

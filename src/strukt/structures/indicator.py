@@ -20,7 +20,11 @@ MOST_PARTS = 20
 
 
 class IndicatorStructure(StructuredDistribution, abc.ABC):
-    """A structure whose events have the shape of the main scores: 1 for used parts, 0 for others, -1 outside."""
+    """A structure whose events have the shape of the main scores: 1 for used parts, 0 for others, -1 outside.
+
+    Outside are the entries that are no parts, such as those in the padding. A subclass implements `_within`, the
+    mask of all other entries.
+    """
 
     @property
     @abc.abstractmethod
@@ -75,9 +79,15 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 class AbsenceStructure(IndicatorStructure, abc.ABC):
     """An indicator structure with a tensor of required parts.
 
-    That a part is required cannot be expressed by forbidding others. So the score tensors of the constructor are
-    followed by one more, ``absent``, in the shape of the main scores: -inf for required parts, whose absence is
-    forbidden, 0 for others.
+    Forbidding other parts cannot make a part required. The constructor therefore adds a last score tensor,
+    ``absent``, in the shape of the main scores: -inf for required parts, whose absence is forbidden, and 0 for all
+    others. At first no part is required; `condition` changes that.
+
+    Args:
+        scores: All score tensors but ``absent``, main scores first.
+        lengths: ``batch``; the largest length in every item if None.
+        validate_args: Whether to check values as well as shapes; the default of
+            `strukt.set_default_validate_args` if None.
     """
 
     def __init__(

@@ -18,11 +18,12 @@ from strukt.structures.binary_tree import BinaryTree, crossed
 class SpanStructure(BinaryTree, abc.ABC):
     """Binary trees with main scores ``batch + (n + 1, n + 1, c)`` and events ``batch + (n + 1, n + 1)``.
 
-    ``[i, j]`` is the span from fencepost i to j > i. An event holds the label of each span of the tree, and -1
-    elsewhere. Without labels the main scores lack the last axis, and the label of every span is 0.
+    There are n words and c labels. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1. An event
+    holds the label of each span of the tree, and -1 elsewhere.
     """
 
     labelled: bool = True
+    """Whether spans have labels; if not, the main scores lack the last axis, and the label of every span is 0."""
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

@@ -15,9 +15,11 @@ _SEVERAL = "strukt_several"
 
 
 def several(events: Tensor, axis: int) -> Tensor:
-    """Mark a tensor of events as holding several events of each item along an axis; return it.
+    """Mark a tensor of events as holding several events of each item along an axis; return the same tensor.
 
-    The shape alone is ambiguous if the number of events equals the number of items, as sample axes come first.
+    The mark is an attribute of the tensor, which copies and views lack. Under ``torch.func`` and ``torch.compile``
+    nothing is marked. The shape alone is ambiguous if the number of events equals the number of items, as sample
+    axes come first.
     """
     if is_plain():
         setattr(events, _SEVERAL, axis)
@@ -25,10 +27,16 @@ def several(events: Tensor, axis: int) -> Tensor:
 
 
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
-    """Return events as a LongTensor; they end in ``event_shape``, after axes that broadcast with ``batch_shape``.
+    """Return events as a LongTensor, after checking that they have integers and the right shape.
+
+    Args:
+        value: The events; their shape ends in ``event_shape``, after axes that broadcast with ``batch_shape``.
+        batch_shape: The batch shape of the distribution.
+        event_shape: The shape of one event, with at least one axis.
 
     Raises:
-        ValueError: If the events are not integers, or have the wrong shape.
+        ValueError: If the events are not a tensor of integers or have the wrong shape, or `several` has marked an
+            axis after the batch axes.
     """
     if not holds_integers(value):
         raise ValueError(

@@ -23,12 +23,20 @@ def lengths(
 ) -> Tensor:
     """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
 
-    None stands for ``longest`` in every item. Lengths on the CPU are always checked, because compiled kernels use
-    them as indices. Lengths on other devices are checked only if ``check`` is True, which waits for the device. A
-    program traced by ``torch.compile`` checks no lengths, but clamps them to 0 to ``longest``.
+    A program traced by ``torch.compile`` checks no lengths, but clamps them to 0 to ``longest``.
+
+    Args:
+        value: The lengths, on the CPU or on ``device``; None for ``longest`` in every item.
+        batch_shape: The shape of the lengths.
+        longest: The largest length allowed.
+        device: The device of the result.
+        name: The name of the argument in error messages.
+        check: Whether to check the values of lengths on a device other than the CPU, which waits for the device.
+            Lengths on the CPU are always checked, because compiled kernels use them as indices.
 
     Raises:
-        ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
+        ValueError: If the shape, type, layout or device is wrong, or a checked length is not between 0 and
+            ``longest``.
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
@@ -62,7 +70,9 @@ def lengths(
 
 
 def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torch.device) -> None:
-    """Check that a tensor holds integers and is on the device of the scores.
+    """Check that a tensor holds integers, not Booleans, and is on ``device``, that of the scores.
+
+    The shape is not checked; ``axes`` is the expected shape in the error message.
 
     Raises:
         ValueError: If the value is no tensor of integers, or is on another device.
@@ -97,7 +107,7 @@ def blank(value: Any, labels: int) -> None:
     """Check that the blank of connectionist temporal classification (CTC) is one of the labels.
 
     Raises:
-        ValueError: If it is not.
+        ValueError: If it is not an integer from 0 to ``labels`` - 1.
     """
     if not is_integer(value) or not 0 <= value < labels:
         raise ValueError(

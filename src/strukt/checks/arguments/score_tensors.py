@@ -14,8 +14,15 @@ from strukt.kernels.autograd import is_plain
 def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
     """Check that a score tensor is a dense floating-point tensor with data and at least ``dim`` axes.
 
+    Args:
+        name: Name of the scores in error messages.
+        value: The scores.
+        axes: The expected shape, for error messages.
+        dim: The least number of axes.
+
     Raises:
-        ValueError: If it is not.
+        ValueError: If the value is no tensor, is not floating-point, is sparse, nested or on the meta device, or
+            has too few axes.
     """
     if not isinstance(value, Tensor):
         remedy = as_tensor_remedy(name, value)
@@ -41,16 +48,16 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
 
 
 def batched(name: str, value: Tensor, batch_shape: torch.Size, shape: tuple[int, ...]) -> Tensor:
-    """Add batch axes of size 1 to scores that all items share; return scores with batch axes unchanged.
+    """Return scores with batch axes: as they are, or viewed with batch axes of size 1 if all items share them.
 
     Args:
         name: Name of the scores in error messages.
-        value: Scores of shape ``shape``, with or without batch axes in front.
+        value: Scores of shape ``shape``, or with batch axes in front, each of size 1 or as in ``batch_shape``.
         batch_shape: The sizes of the batch axes.
         shape: The shape of the scores of one item.
 
     Raises:
-        ValueError: If the shape is wrong.
+        ValueError: If the shape is wrong, or as in `scores`.
     """
     scores(name, value, f"{shape} or batch + {shape}", len(shape))
     viewed = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(shape) else value
@@ -73,7 +80,7 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
         shape: The shape of the second scores, without batch axes.
 
     Raises:
-        ValueError: If the second scores are integers, in a tensor or a list.
+        ValueError: If the second scores are a tensor of integers or Booleans, or a list or tuple of integers.
     """
     whole = isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex()
     if whole or (isinstance(value, (list, tuple)) and value and all(isinstance(size, int) for size in value)):
@@ -85,7 +92,13 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
 
 
 def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Tensor, ...]:
-    """Convert score tensors to a common dtype: the widest of theirs, and at least float32.
+    """Return score tensors in a common dtype: the widest of theirs, and at least float32.
+
+    Tensors that have this dtype are returned as they are, not copied.
+
+    Args:
+        values: The score tensors, at least one.
+        names: Their names in error messages.
 
     Raises:
         ValueError: If the tensors are on different devices.
@@ -109,7 +122,8 @@ def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Te
 def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
     """Return True if all scores are known to be ordinary: finite, and at most `guards.LARGEST` in absolute value.
 
-    False is inconclusive. On a GPU, -inf counts as ordinary, too.
+    False is inconclusive: it is also the result under ``torch.func``, in forward mode and under ``torch.compile``.
+    On a GPU, -inf counts as ordinary, too.
 
     Args:
         values: Score tensors.
@@ -125,6 +139,8 @@ def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
 
 def without_extremes(score: Tensor) -> Tensor:
     """Replace scores below -1e15 by -inf, such as masks filled with ``torch.finfo(...).min``.
+
+    The argument is not modified. It is returned itself if it is on the CPU and has no such scores.
 
     Examples:
         >>> without_extremes(torch.tensor([1.0, torch.finfo(torch.float32).min]))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
-    """Return the shape to which shapes broadcast; ``torch.broadcast_shapes``, which takes 60 us, is slower.
+    """Return the shape to which shapes broadcast, faster than ``torch.broadcast_shapes``, which takes 60 us.
 
     Raises:
         RuntimeError: If the shapes do not broadcast.

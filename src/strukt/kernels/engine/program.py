@@ -25,7 +25,8 @@ ALIVE: WeakValueDictionary[int, Program] = WeakValueDictionary()
 class Program(Shown):
     """A recursion as a table: the total that each cell of a flat chart holds. `ProgramBuilder` writes it.
 
-    A row means, with the factor 1 for each negative entry::
+    The columns of a row are out, mirror, left, right, count, w and each. It means the following, where a factor is
+    1 if its column is negative::
 
         value[out] = value[mirror] = weight[w] * sum over k < count of
                                      value[left + k] * value[right + k] * weight[each + k]
@@ -34,16 +35,17 @@ class Program(Shown):
         rows: ``(rows, 7)``, in an order in which every cell is computed before it is used.
         leaves: The cells that are 1 and not computed by rows; other cells that no row computes are 0.
         maker: ``(cells,)``, the row that computes each cell; -1 if none does.
-        groups: ``(groups + 1,)``, the offsets of groups of weights.
+        groups: ``(groups + 1,)``; group g has the weights ``groups[g]`` to ``groups[g + 1] - 1``.
         times: ``(groups,)``, the number of weights of each group that every structure uses; 0 if structures
             differ.
-        degrees: ``(weights,)``, the progress that each weight makes; all structures have the same sum of these.
+        degrees: ``(weights,)``, the progress that each weight makes, such as the length of a segment; all
+            structures have the same sum of these.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
         stages: The stage of each row except the one that `ProgramBuilder.build` may add. Rows of one stage do not
             use each other's cells.
         ends: ``(sizes, 3)``, the total for items of each size up to that of the program: the sum of ``count``
-            products of two runs of cells, ``(left, right, count)``.
+            products of two runs of cells, ``(left, right, count)``; right is -1 for a single cell.
         number: A number that is unique in this process, by which operators refer to the program.
     """
 
@@ -79,7 +81,7 @@ class Program(Shown):
         """Draw the cells from left to right in the order of computation, as a standalone SVG document.
 
         Raises:
-            ValueError: If there are too many cells to distinguish.
+            ValueError: If there are more than 150 cells to draw. Cells that the total does not need are not drawn.
         """
         drawer = import_module(DRAWER)
         drawn: str = drawer.svg.document(*drawer.pictures(self))
@@ -89,7 +91,8 @@ class Program(Shown):
 class ProgramBuilder:
     """Builder of a program: arrays of cells, arrays of weights, and sums over them, addressed by indices.
 
-    Each structure must have exactly one derivation, and use a weight at most once.
+    Each structure must have exactly one derivation, that is, one choice of a term in each sum from the total down
+    to the leaves, and use a weight at most once. `TableStructure` checks the program, not the builder.
 
     Examples:
         All ways to choose one of two numbers three times:
@@ -120,8 +123,8 @@ class ProgramBuilder:
         """Declare all weights in one call. Every structure uses one weight of each row, or ``times`` in total.
 
         Args:
-            allowed: ``(rows, ...)``, mask of the main scores of an item that have a weight.
-            times: The number of weights that every structure uses, if not one of each row.
+            allowed: ``(rows, ...)``, Boolean mask of the main scores of an item that have a weight.
+            times: The number of weights that every structure uses; None for one of each row.
 
         Returns:
             The indices of the weights, in the shape of ``allowed``; -1 where there is no weight.
@@ -171,7 +174,7 @@ class ProgramBuilder:
         return numbers
 
     def cells(self, *shape: int) -> Array:
-        """Create cells and return their indices, in the given shape."""
+        """Create cells and return their consecutive indices, in the given shape; one cell without a shape."""
         first = self._cells
         self._cells += int(np.prod(shape, dtype=np.int64))
         return np.arange(first, self._cells).reshape(shape)
@@ -193,10 +196,11 @@ class ProgramBuilder:
             left: The first of a run of cells, one for each term.
             right: The first of a second run; -1 for none.
             count: The number of terms.
-            weight: A weight of the whole sum; -1 for none. Where a declaration returned -1, there is no weight:
-                leave that sum out.
-            each: The first of a run of weights; -1 for none.
-            mirror: Further cells that get the same total, so that later sums find their cells in one run.
+            weight: A weight of the whole sum; -1 for none, which is the factor 1. Where `weights` or `scattered`
+                returned -1, there is no weight: leave that sum out.
+            each: The first of a run of weights, one for each term; -1 for none.
+            mirror: Further cells that get the same total, so that later sums find their cells in one run; None for
+                none.
             stage: The stage of the sum; it may use the cells of smaller stages only.
         """
         columns = np.broadcast_arrays(
@@ -211,6 +215,11 @@ class ProgramBuilder:
 
         The arguments are broadcast against each other: one total for each size of items, the largest last. The
         totals of smaller sizes serve kernels that process all items of a batch by one table.
+
+        Args:
+            left: The first of a run of cells, one for each term.
+            right: The first of a second run, whose cells are multiplied with those of the first; -1 for none.
+            count: The number of terms.
         """
         ends = np.stack([column.ravel() for column in np.broadcast_arrays(left, right, count)], 1)
         self._pair_with_ones(ends, 1, 2)

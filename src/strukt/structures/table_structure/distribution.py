@@ -33,24 +33,28 @@ class TableStructure(IndicatorStructure):
     """The structures that a program derives, scored by the weights that they use.
 
     Args:
-        program: The result of `ProgramBuilder.build`. Each structure must have exactly one derivation, and use a
-            weight at most once.
+        program: The result of `ProgramBuilder.build`. Each structure must have exactly one derivation, that is,
+            one choice of a term in each sum from the total down to the leaves, and use a weight at most once.
         scores: ``batch + (weights,)``, a score for each weight, in the order of their numbers.
         lengths: ``batch``, the size of each item: 1 for the first total passed to ``build``, and so on, or 0 for
             the single empty structure; the largest size if None.
-        validate_args: Whether to check values as well as shapes. The program is then also checked, the first time
-            that it is used; not under ``torch.compile``.
+        validate_args: Whether to check values as well as shapes; the default of
+            `strukt.set_default_validate_args` if None. The program is then also checked, the first time that it is
+            used; not under ``torch.compile``.
 
-    Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. Sums and maxima take time
-    proportional to the terms of the sums in the program; `max_marginals` takes one `mode` for each weight. Weights
-    cannot be required: `condition` only forbids, and `partial_log_prob` and `sample_without_replacement` are not
-    available. Checking whether an event is a structure takes one search for the best structure.
+    Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. Scores of weights that an item of
+    its size cannot use are ignored. `log_partition` and `mode` take time proportional to the number of terms of all
+    sums; `max_marginals` takes one `mode` for each weight, and checking an event takes one. Weights cannot be
+    required: `condition` with ``required``, `partial_log_prob` and `sample_without_replacement` raise
+    NotImplementedError.
 
     Raises:
         ValueError: If shapes, types or values do not fit; with ``validate_args`` also if the program is wrong: if
-            a sum has no terms, leaves the chart or the weights, writes a cell that another sum writes, uses a cell
-            of its own stage or a later one, or lets a structure use a weight twice; or if weights are not used as
-            often as declared, or their degrees do not have the same sum in all structures.
+            a sum has no terms, refers to cells or weights that do not exist, writes a leaf or a cell that another
+            sum writes, uses a cell of its own stage or a later one, or lets a structure use a weight twice; or if
+            weights are not used as often as declared, or their degrees do not have the same sum in all structures.
+        StruktError: When a gradient is computed, if the structure and its program were discarded and many other
+            programs have been used since.
 
     Examples:
         Sequences of 0 and 1 without two neighbouring ones:
