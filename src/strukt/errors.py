@@ -17,7 +17,10 @@ class StruktError(Exception):
 
 
 class InfeasibleError(StruktError, ValueError):
-    """Every structure of some batch items is forbidden, so these items have no mode and no sample."""
+    """Every structure of some batch items is forbidden, so these items have no mode and no sample.
+
+    Guides raise it if no text can meet their constraint.
+    """
 
 
 class OutOfRangeError(StruktError, ValueError):
@@ -33,8 +36,8 @@ class DataError(StruktError):
 
     Args:
         message: The problem and its remedy, in one line.
-        path: The file, if there is one.
-        line: The line in it, counted from 1.
+        path: The file; None if there is none.
+        line: The line in it, counted from 1; None for the whole file.
 
     Examples:
         >>> print(DataError("expected 10 columns, found 9", path="train.conllu", line=12))

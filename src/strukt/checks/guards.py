@@ -21,8 +21,8 @@ LARGEST = 1e15
 score below ``-LARGEST`` forbids a part."""
 
 ASYMMETRY = 1e-4
-"""Tolerance for the asymmetry of a kernel: the largest difference between mirrored entries, relative to the largest
-absolute entry."""
+"""Tolerance for the asymmetry of a kernel: the largest difference between mirrored entries, relative to the
+largest absolute entry."""
 
 NEGATIVITY = 10.0
 """Tolerance for negative eigenvalues of a kernel ``(n, n)``, as a multiple of machine epsilon times n times its
@@ -193,7 +193,7 @@ require_scores = _guard(
 require_lengths = _guard(
     "require_lengths", "(Tensor lengths, int longest, str name='lengths') -> Tensor", _check_lengths
 )
-"""``(lengths, longest, name="lengths")``: raise ValueError if a length ``(batch,)`` is not from 0 to ``longest``."""
+"""``(lengths, longest, name)``: raise ValueError if a length ``(batch,)`` is not between 0 and ``longest``."""
 
 require_prefixes = _guard("require_prefixes", "(Tensor mask) -> Tensor", _check_prefixes)
 """``(mask,)``: raise ValueError unless each row of a mask ``(batch, n)`` is ones followed by zeros."""

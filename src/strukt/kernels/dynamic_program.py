@@ -15,7 +15,8 @@ from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring, precise
 
 Recursion = Callable[..., Tensor]
-"""The type of recursions: ``recursion(semiring, *scores, lengths, *options)`` returns totals ``(..., batch)``."""
+"""The type of recursions: ``recursion(semiring, *scores, lengths, *options)`` returns totals ``(..., batch)``, with
+the semiring's own axes in front."""
 
 
 class DynamicProgram:
@@ -24,8 +25,12 @@ class DynamicProgram:
     Events come from gradients: the gradient of a best (or sampled) score with respect to the main scores is the
     0/1 vector of the parts of one structure, and the part used at each position is its event.
 
-    Everything is computed in float64 and returned in the type of the scores: the logarithms in a recursion grow
-    with the length, and their rounding in float32 would be an error of probabilities.
+    Everything is computed in float64 (but see `strukt.kernels.semiring.precise`) and returned in the type of the
+    scores: the logarithms in a recursion grow with the length, and their rounding in float32 would be an error of
+    probabilities.
+
+    The ``*arguments`` of a method are those of the recursion, ``(*scores, lengths, *options)``, each tensor with
+    one batch axis in front; `kbest` and `sample` take a number after them.
 
     Args:
         recursion: The recursion over a semiring.
@@ -112,7 +117,10 @@ class DynamicProgram:
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
-    """Return the last index of the used part at each position of ``parts (*positions, c)``; -1 if none is used."""
+    """Return, for parts ``(*positions, c)``, which of the c parts of each position is used; -1 if none is.
+
+    A part is used if it is positive. Of several, the largest is taken. Options are ignored.
+    """
     if not parts.shape[-1]:
         return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
     return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)

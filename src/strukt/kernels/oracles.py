@@ -33,7 +33,8 @@ class Reference(Protocol):
     """The functions that the reference of a structure implements, in PyTorch, on any device.
 
     ``scores`` are the tensors of part scores, the main one first, each with one batch axis in front. ``options``
-    are the structure's other arguments, usually Boolean.
+    are the structure's other arguments: integer tensors ``(batch, ...)`` if it has any, then numbers and Booleans.
+    The numbers ``k`` and ``count`` are the last argument.
     """
 
     def log_partition(self, *scores_lengths_options: Any) -> Tensor:
@@ -46,7 +47,7 @@ class Reference(Protocol):
         """Return events ``(batch, k, *event)`` and scores ``(batch, k)``, descending; padded with -1 and -inf."""
 
     def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
-        """Return independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``."""
+        """Return exact samples ``(batch, count, *event)``, -1 if there are none; and the log-partition."""
 
     def entropy(self, *scores_lengths_options: Any) -> Tensor:
         """Return the entropy ``(batch,)`` in nats, differentiable any number of times."""
@@ -125,16 +126,16 @@ class Oracles:
         return self._inside.direct(*arguments)  # type: ignore[no-any-return]
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
-        """Return the marginals times weights ``(batch,)``; no derivatives.
+        """Return the marginals times weights ``(batch,)``: a tuple if there are several tensors of scores.
 
-        The last arguments are the weights and the chart.
+        The last arguments are the weights and the chart. No derivatives.
         """
         return self._outside.direct(*arguments)  # type: ignore[no-any-return]
 
     def derivative(self, *arguments: Any) -> Scores:
-        """Return the gradients of <`outside`, directions> with respect to scores and weights; no derivatives.
+        """Return the gradients of the inner product <`outside`, directions> with respect to scores and weights.
 
-        The last arguments are the weights, a direction for each tensor of scores, and the chart.
+        The last arguments are the weights, a direction for each tensor of scores, and the chart. No derivatives.
         """
         return self._derivative.direct(*arguments)  # type: ignore[no-any-return]
 
@@ -152,7 +153,7 @@ class Oracles:
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition ``(batch,)``.
 
-        The last argument is the count.
+        The last argument is the count. Samples are -1 if there is no structure.
         """
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
 

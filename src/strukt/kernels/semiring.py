@@ -40,7 +40,7 @@ def finite(scores: Tensor) -> Tensor:
 
 
 def precise(score: Tensor) -> Tensor:
-    """Return scores in the type to compute in: float64, which Apple's GPUs lack; there, the type of the scores."""
+    """Return scores in float64; unchanged on Apple's GPUs (device ``mps``), which lack float64."""
     return score if score.device.type == "mps" else score.double()
 
 
@@ -109,26 +109,30 @@ def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class Semiring(abc.ABC):
-    """The base class of semirings: a sum, a product, and their neutral elements."""
+    """The base class of semirings: a sum, a product, and the neutral element of the product.
+
+    A subclass implements `sum`. The other methods are those of plain log-weights, whose product is ``+``; a subclass
+    whose values have an axis in front of those of the scores also overrides `one`, and others as needed.
+    """
 
     @abc.abstractmethod
     def sum(self, values: Tensor, dim: int) -> Tensor:
-        """Return the semiring's sum over a negative ``dim``."""
+        """Return the semiring's sum of values over ``dim``, which is negative and thus counts from the right."""
 
     def one(self, scores: Tensor) -> Tensor:
         """Return the neutral element of the product, for each entry of ``scores``."""
         return torch.zeros_like(scores)
 
     def times(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return the semiring's product."""
+        """Return the semiring's product of two values, broadcast against each other."""
         return left + right
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
-        """Return the semiring's product of values and the weights of scores."""
+        """Return the semiring's product of values and of the weights whose logarithms are ``scores``."""
         return values + scores
 
     def lower(self, values: Tensor) -> Tensor:
-        """Return the result of the operator, given a total: for example the entropy out of a pair."""
+        """Return the operator's result for a recursion's total: for example the entropy, the second of a pair."""
         return values
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
@@ -158,7 +162,11 @@ class Max(Semiring):
 
 
 class KMax(Semiring):
-    """K-best max-plus: values hold the k best scores, descending, on a leading axis; -inf if there are fewer."""
+    """K-best max-plus: values hold the k best scores, descending, on a leading axis; -inf if there are fewer.
+
+    Args:
+        k: The number of scores, 1 or more.
+    """
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -178,7 +186,7 @@ class KMax(Semiring):
 
 
 class Sampling(Semiring):
-    """Log-weights whose gradient is the parts of one exact sample.
+    """Sum-product over log-weights: the total is the log-partition, its gradient the parts of one exact sample.
 
     Each sum draws one of its terms with the probability that it has in the sum. The draws are independent, so the
     gradient, which follows the drawn terms from the total downwards, is a structure with its exact probability
@@ -221,9 +229,9 @@ class Entropy(Semiring):
 
 
 class CrossEntropy(Semiring):
-    """Triples: log-weights under p and under q, and the cross-entropy -E_p[log q] in nats.
+    """Triples: log-weights under p and under q, and the cross-entropy -E_p[log q] in nats, which may be infinite.
 
-    ``weigh`` takes scores with the two distributions on a leading axis.
+    `one` and `weigh` take scores ``(2, ...)``: those of p, then those of q.
     """
 
     def one(self, scores: Tensor) -> Tensor:

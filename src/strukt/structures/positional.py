@@ -24,8 +24,8 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding.
 
     An event holds the index of the alternative used at each of n positions. If an alternative consists of several
-    choices, events and parts have more axes for each position. Such a subclass overrides `_alternatives`, `_event`,
-    `_rows` and `_shaped`, which convert events and parts to and from a single axis of alternatives.
+    choices, events or parts have more axes for each position. Such a subclass overrides `_alternatives`,
+    `_event`, `_rows` and `_shaped`, which convert them to and from a single axis of alternatives.
     """
 
     def to_parts(self, event: Tensor) -> Tensor:

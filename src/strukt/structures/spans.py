@@ -18,8 +18,8 @@ from strukt.structures.binary_tree import BinaryTree, crossed
 class SpanStructure(BinaryTree, abc.ABC):
     """Binary trees with main scores ``batch + (n + 1, n + 1, c)`` and events ``batch + (n + 1, n + 1)``.
 
-    There are n words and c labels. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1. An event
-    holds the label of each span of the tree, and -1 elsewhere.
+    There are n words and c labels. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1. An
+    event holds the label of each span of the tree, and -1 elsewhere.
     """
 
     labelled: bool = True

@@ -92,7 +92,7 @@ class ProgramBuilder:
     """Builder of a program: arrays of cells, arrays of weights, and sums over them, addressed by indices.
 
     Each structure must have exactly one derivation, that is, one choice of a term in each sum from the total down
-    to the leaves, and use a weight at most once. `TableStructure` checks the program, not the builder.
+    to the leaves, and use a weight at most once. `TableStructure` checks that, not the builder.
 
     Examples:
         All ways to choose one of two numbers three times:

@@ -43,8 +43,8 @@ class TableStructure(IndicatorStructure):
             used; not under ``torch.compile``.
 
     Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. Scores of weights that an item of
-    its size cannot use are ignored. `log_partition` and `mode` take time proportional to the number of terms of all
-    sums; `max_marginals` takes one `mode` for each weight, and checking an event takes one. Weights cannot be
+    its size cannot use are ignored. `log_partition` and `mode` take time proportional to the number of terms of
+    all sums; `max_marginals` takes one `mode` for each weight, and checking an event takes one. Weights cannot be
     required: `condition` with ``required``, `partial_log_prob` and `sample_without_replacement` raise
     NotImplementedError.
 
