@@ -24,14 +24,14 @@ class Dense(AnyFactor, Soft):
     Args:
         variables: k single variables, as an array with one axis or a list. Or groups of one-hot variables, as an
             array whose rows are the groups or a list of arrays with one axis: exactly one variable of each group
-            is 1.
+            is 1, which the factor enforces.
         table: ``batch + (2,) * k``, indexed by the values of the variables; for groups of m1, m2, ... variables
             ``batch + (m1, m2, ...)``, indexed by the position of the 1 in each group.
 
-    All operators take time and memory O(t k) for t entries of the table and k variables in all.
+    All operators take time and memory O(t v) for t entries of the table and v variables, those of all groups.
 
     Raises:
-        ValueError: If shapes or types do not fit.
+        ValueError: If shapes or types do not fit, there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph

@@ -23,8 +23,8 @@ class Enumeration:
     """All assignments of a graph's variables that its factors permit, with their scores.
 
     Attributes:
-        assignments: ``(k, V)``, integers 0 and 1: each assignment that the factors permit in at least one item of
-            the batch.
+        assignments: ``(k, V)``, integers 0 and 1: each assignment of the V variables that the factors permit in at
+            least one item of the batch.
         scores: ``batch + (k,)``, the total score of each assignment; -inf where factors or scores of variables
             forbid it in an item. Differentiable.
         arrays: The shapes of the arrays of variables.
@@ -36,12 +36,12 @@ class Enumeration:
 
     @property
     def log_partition(self) -> Tensor:
-        """The log-partition, ``batch``; differentiable."""
+        """The log-partition, ``batch``; -inf if all assignments are forbidden; differentiable."""
         return logsumexp(self._padded_scores, -1)
 
     @property
     def probabilities(self) -> Tensor:
-        """The probabilities of the assignments, ``batch + (k,)``; differentiable."""
+        """The probabilities of the assignments, ``batch + (k,)``; 0 if all are forbidden; differentiable."""
         return log_softmax(self._padded_scores, -1).exp()[..., : len(self.assignments)]
 
     @property
@@ -69,7 +69,7 @@ class Enumeration:
 
     @property
     def max_score(self) -> Tensor:
-        """The score of the best assignment, ``batch``; differentiable."""
+        """The score of the best assignment, ``batch``; -inf if all are forbidden; differentiable."""
         return self._padded_scores.amax(-1)
 
     @property

@@ -47,7 +47,7 @@ class AnyFactor(abc.ABC):
     """A set of permitted 0/1 assignments of some variables, each with a local score.
 
     A factor need not know which variables are negated: the graph passes it 1 minus the value of a negated
-    variable.
+    variable. A subclass implements `log_potential`; factors of users derive from `Factor` instead.
 
     Args:
         variables: Variables of one graph, in any shape.
@@ -73,9 +73,9 @@ class AnyFactor(abc.ABC):
 
     @abc.abstractmethod
     def log_potential(self, assignments: Tensor) -> Tensor:
-        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; -inf if not permitted.
+        """Return the local scores ``(k, batch)`` of k assignments ``(k, batch, size)``; -inf if not permitted.
 
-        The batch axis of the arguments and the result may have size 1.
+        ``size`` is the number of variables. The batch axis of the arguments and the result may have size 1.
         """
 
     def entries(self) -> list[Entry]:
@@ -84,7 +84,7 @@ class AnyFactor(abc.ABC):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """The broadcast batch shape of the tensors."""
+        """The shape to which the batch shapes of all tensors broadcast; RuntimeError if they do not."""
         shapes = [getattr(self, name).shape for name in self.tensors]
         return arguments.broadcast_shapes(
             *(shape[: len(shape) - axes] for shape, axes in zip(shapes, self.tensors.values(), strict=True))
@@ -120,10 +120,13 @@ class AnyFactor(abc.ABC):
 
 
 class Factor(AnyFactor):
-    """The base class of user-defined factors; a subclass only implements `map`.
+    """The base class of user-defined factors; a subclass implements `map`, and `score` if it has local scores.
 
     An active-set method computes SparseMAP from calls of `map`. This suffices for `lp_sparsemap` and its
     derivatives, and for `lp_map` and `enumerate`, but not for `belief_propagation` and `mean_field`.
+
+    An assignment counts as permitted if `map` returns it for scores of 1e6 for its ones and -1e6 for its zeros.
+    Local scores must therefore be much smaller than 1e6.
 
     Args:
         variables: Variables of one graph, in any shape; `map` gets their scores along one axis.

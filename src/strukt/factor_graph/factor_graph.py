@@ -26,8 +26,8 @@ F = TypeVar("F", bound=AnyFactor)
 class FactorGraph(FactorGraphPeerNames):
     """Binary variables and factors; each factor permits some assignments of its variables, and may score them.
 
-    The score of an assignment is the sum of the scores of its ones and the local scores of all factors. The graph
-    itself holds no scores of variables: solvers take them as arguments, in batches.
+    The score of an assignment is the sum of the scores of its ones and the local scores of all factors. Solvers
+    take the scores of variables as arguments, in batches; a score of -inf fixes its variable to 0.
 
     Examples:
         >>> import torch
@@ -149,8 +149,8 @@ class FactorGraph(FactorGraphPeerNames):
             max_iterations: Maximum number of rounds of ADMM; `status` is True for items that have converged. By
                 default 10,000, with a warning if items have not converged. In one round, a factor calls its oracle
                 at most ``5 * max_iterations`` times, and at most 2,000 times.
-            tol: The error allowed in the marginals.
-            start: An earlier result for the same graph and batch, as a warm start.
+            tol: The error allowed in the marginals, above 0.
+            start: An earlier result for the same graph and batch, as a warm start; None for a cold one.
 
         Raises:
             ValueError: If scores or options do not fit.
@@ -223,7 +223,7 @@ class FactorGraph(FactorGraphPeerNames):
     ) -> MeanField[Tensor | tuple[Tensor, ...]]:
         """Return the mean-field approximation: a product of independent variables close to the distribution.
 
-        With a sequential schedule, no sweep raises the free energy, unless a step size below 1 meets damping.
+        Sequential sweeps do not raise the free energy, unless a step size below 1 is combined with damping.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
@@ -231,7 +231,7 @@ class FactorGraph(FactorGraphPeerNames):
             tol: Stop when no probability changes by more than this in a sweep, else warn; None for all sweeps.
             schedule: ``"sequential"`` updates one variable or group of alternatives (of which exactly one is 1)
                 after another, but those that share no term of a factor at once. ``"parallel"`` updates all at
-                once. A list of arrays of variables updates one array after another.
+                once. A list of arrays of variables, which hold each variable once, updates one after another.
             step_size: The weight of the new probability, above 0 and up to 1; the old one has the remaining
                 weight.
             damping: The weight of the old message to a variable, 0 or more and below 1.
@@ -276,7 +276,7 @@ class FactorGraph(FactorGraphPeerNames):
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
 
         Raises:
-            ValueError: If scores do not fit, or there are too many variables.
+            ValueError: If scores do not fit, or there are more than 20 variables.
         """
         return enumerate_assignments(self._problem(scores, keep_dtype=True), self.arrays)
 

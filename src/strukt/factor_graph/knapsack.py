@@ -22,10 +22,11 @@ from strukt.kernels.undifferentiated import numpy_of
 
 
 class RelaxedKnapsack(Band):
-    """The total cost of the variables that are 1 is at most ``budget``; relaxed variables cost in proportion.
+    """The total cost of the variables that are 1 is at most ``budget``; a marginal costs in proportion.
 
-    The polytope of this factor is ``0 <= u <= 1`` with ``costs'u <= budget``, for which SparseMAP has a closed
-    form. It contains the polytope of `Knapsack`, which is the convex hull of the permitted assignments.
+    In relaxations, the marginals p of the variables only need ``0 <= p <= 1`` and ``sum costs * p <= budget``, for
+    which SparseMAP has a closed form. This allows more than `Knapsack`, whose marginals are convex combinations of
+    permitted assignments.
 
     Args:
         variables: Variables of any shape.
@@ -33,7 +34,8 @@ class RelaxedKnapsack(Band):
         budget: The maximum total cost, 0 or more.
 
     Raises:
-        ValueError: If the number of costs differs from that of variables, or a number is negative or not finite.
+        ValueError: If the number of costs differs from that of variables, a number is negative or not finite,
+            there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -64,15 +66,17 @@ class Knapsack(RelaxedKnapsack):
 
     SparseMAP runs an active set over the permitted assignments. The best assignment is computed by dynamic
     programming over the Pareto-optimal ones, which no other assignment beats in both score and cost (Nemhauser and
-    Ullmann 1969). They are few for integer or random costs; in the worst case there are 2^n.
+    Ullmann 1969). They are few for integer or random costs; in the worst case there are 2^n for n variables.
 
     Args:
         variables: Variables of any shape.
-        costs: The cost of each variable, 0 or more, in the shape of the variables or flattened.
+        costs: The cost of each variable, 0 or more, in the shape of the variables or flattened. With other than
+            whole numbers, `belief_propagation` raises NotImplementedError.
         budget: The maximum total cost, 0 or more.
 
     Raises:
-        ValueError: If the number of costs differs from that of variables, or a number is negative or not finite.
+        ValueError: If the number of costs differs from that of variables, a number is negative or not finite,
+            there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph

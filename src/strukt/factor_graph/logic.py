@@ -197,7 +197,8 @@ class Budget(Band):
         exactly: Whether exactly ``budget`` variables must be 1.
 
     Raises:
-        ValueError: If ``budget`` is no such integer, or too large for ``exactly``; or as in `Xor`.
+        ValueError: If ``budget`` is no such integer, or with ``exactly`` exceeds the number of variables; or if
+            there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph

@@ -23,7 +23,7 @@ class Pairwise(AnyFactor, Soft):
         scores: ``batch +`` that shape; -inf forbids that both are 1, which `mean_field` does not support.
 
     Raises:
-        ValueError: If shapes or types do not fit.
+        ValueError: If shapes or types do not fit, there are no variables, or they belong to different graphs.
 
     Examples:
         >>> import torch

@@ -35,8 +35,8 @@ class Structure(AnyFactor):
             as transitions, which become the factor's local scores.
 
     Raises:
-        ValueError: If there are no variables. When the graph is solved: if ``make`` returns anything but a
-            structure whose main scores have the shape of its argument.
+        ValueError: If there are no variables, or they belong to different graphs. When the graph is solved: if
+            ``make`` returns anything but a structure whose main scores have the shape of its argument.
 
     Examples:
         >>> import torch, strukt
@@ -97,7 +97,7 @@ class Chain(Structure, Soft):
             or ``batch + (n - 1, c, c)`` for each step.
 
     Raises:
-        ValueError: If shapes or types do not fit.
+        ValueError: If shapes or types do not fit, there are no variables, or they belong to different graphs.
 
     Examples:
         >>> import torch
@@ -172,7 +172,7 @@ class Tree(Structure):
         single_root: Whether exactly one word depends on the root, instead of at least one.
 
     Raises:
-        ValueError: If the shape is not ``(n, n + 1)``.
+        ValueError: If the shape is not ``(n, n + 1)``, n is 0, or the variables belong to different graphs.
 
     Examples:
         >>> import torch
@@ -209,10 +209,11 @@ class Matching(Structure):
     """Assignments of each row to a different column: `strukt.Matching`.
 
     Args:
-        variables: ``(n, m)`` with n <= m.
+        variables: ``(n, m)`` for n rows and m columns with n <= m; ``[i, j]`` is 1 if row i has column j.
 
     Raises:
-        ValueError: If the shape is not ``(n, m)`` with n <= m.
+        ValueError: If the shape is not ``(n, m)`` with n <= m, n is 0, or the variables belong to different
+            graphs.
 
     Examples:
         >>> import torch

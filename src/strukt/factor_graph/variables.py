@@ -15,7 +15,8 @@ VariablesLike: TypeAlias = Union["Variables", "Sequence[VariablesLike]", npt.NDA
 class Variables:
     """An array of binary variables, possibly negated; create one by ``FactorGraph.variables``.
 
-    Indexing works as in NumPy. ``~x`` negates variables: for a factor over ``~x``, their values are 1 - x.
+    Indexing works as in NumPy, and returns the same variables of the graph, not new ones. ``~x`` negates
+    variables: for a factor over ``~x``, their values are 1 - x.
 
     Args:
         owner: The graph.
@@ -36,14 +37,17 @@ class Variables:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
         return self.index.shape
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return self.index.ndim
 
     @property
     def size(self) -> int:
+        """The number of variables."""
         return self.index.size
 
     @property

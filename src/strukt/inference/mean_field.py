@@ -42,12 +42,12 @@ class MeanField(Generic[Marginals]):
 
     Attributes:
         marginals: The probability that each variable is 1, in the shape of the variables; differentiable.
-        energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
+        energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable. Infinite if all
+            variables of a group are forbidden, or both of a forbidden pair have a positive probability.
         free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. With all
             weights 1, it is never below minus the log-partition. It never rises unless blocks that depend on each
-            other are updated at once, or a step size below 1 is combined with damping. Infinite if a forbidden
-            value has a positive probability.
-        status: ``batch``, Boolean: whether the probabilities converged.
+            other are updated at once, or a step size below 1 is combined with damping.
+        status: ``batch``, Boolean: whether the residual is at most the tolerance; without one, whether it is 0.
         residual: ``batch``, the largest change of a probability in the last sweep.
         iterations: ``batch``, the number of sweeps.
     """
@@ -144,7 +144,9 @@ class Model(Protocol):
 
 
 def mean_field(model: Model, schedule: Schedule, settings: Settings) -> MeanField[Tensor]:
-    """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge.
+    """Sweep over the steps of a schedule, starting from independent variables.
+
+    Warn if some item has not converged after all sweeps, unless the tolerance is None.
 
     Returns:
         The result with one batch axis and one axis of variables: ``marginals (batch, V)``.

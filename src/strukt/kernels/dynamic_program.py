@@ -15,8 +15,8 @@ from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring, precise
 
 Recursion = Callable[..., Tensor]
-"""The type of recursions: ``recursion(semiring, *scores, lengths, *options)`` returns totals ``(..., batch)``, with
-the semiring's own axes in front."""
+"""The type of recursions: ``recursion(semiring, *scores, lengths, *options)`` returns totals ``(..., batch)``,
+with the semiring's own axes in front."""
 
 
 class DynamicProgram:

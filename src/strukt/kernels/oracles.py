@@ -47,7 +47,10 @@ class Reference(Protocol):
         """Return events ``(batch, k, *event)`` and scores ``(batch, k)``, descending; padded with -1 and -inf."""
 
     def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, *event)``, -1 if there are none; and the log-partition."""
+        """Return independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``.
+
+        Samples are -1 if there is no structure.
+        """
 
     def entropy(self, *scores_lengths_options: Any) -> Tensor:
         """Return the entropy ``(batch,)`` in nats, differentiable any number of times."""

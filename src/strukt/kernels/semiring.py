@@ -111,8 +111,8 @@ def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
 class Semiring(abc.ABC):
     """The base class of semirings: a sum, a product, and the neutral element of the product.
 
-    A subclass implements `sum`. The other methods are those of plain log-weights, whose product is ``+``; a subclass
-    whose values have an axis in front of those of the scores also overrides `one`, and others as needed.
+    A subclass implements `sum`. The other methods are those of plain log-weights, whose product is ``+``. A
+    subclass whose values have an axis in front of those of the scores also overrides `one`, and others as needed.
     """
 
     @abc.abstractmethod
