@@ -24,10 +24,11 @@ def contrastive_hashing(
 ) -> Tensor:
     """Return the contrastive hashing loss; it is small if the codes of spans separate their labels.
 
-    Spans are numbered 1 to m; y_i is the label of span i and mu_k(i, c) the marginal probability that its bit k
-    has value c. The code of a span consists of the more probable value of each bit, -1 for ties (equation 13); no
-    gradient passes through it. The similarity of span i in one view to span j in the other view is the mean
-    probability that a bit of i has the value in the code of j, divided by the temperature (equation 14):
+    Spans are numbered 1 to m, and bits 1 to K; y_i is the label of span i and mu_k(i, c) the marginal probability
+    that its bit k has value c. The code of a span consists of the more probable value of each bit, -1 for ties
+    (equation 13); no gradient passes through it. The similarity of span i in one view to span j in the other view
+    is the mean probability that a bit of i has the value in the code of j, divided by the temperature (equation
+    14):
 
         s(i, j) = 1 / (K temperature) sum over k of mu_k(i, c_k(j))
 
@@ -51,9 +52,9 @@ def contrastive_hashing(
         labels: ``(m,)``, the label of each span, any integers.
         variant: The loss, a row of the table above.
         temperature: The divisor of the mean probabilities.
-        codes: The codes of the spans in both views, ``(m,)`` integers each, in which bit b of value +1 counts 2^b.
-            By default those of equation 13. With codes sampled from the marginals, the gradient of ``"max"`` also
-            separates labels with the same most probable code.
+        codes: The codes of the spans in both views, ``(m,)`` integers each, in which bit b, from 0 to K - 1,
+            counts 2^b if its value is +1. If None, those of equation 13. With codes sampled from the marginals,
+            the gradient of ``"max"`` also separates labels with the same most probable code.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.
@@ -97,13 +98,15 @@ def contrastive_hashing(
 
 @dataclass(frozen=True)
 class Comparison:
-    """The spans of one view, compared with the U distinct codes of the other view.
+    """The m spans of one view, compared with the U distinct codes of the other view.
+
+    The similarity s and the sets of spans N, P and S are those of `contrastive_hashing`.
 
     Attributes:
-        similarity: ``(m, U)``, of each span to each code.
+        similarity: ``(m, U)``, s of each span to the spans with each code.
         code_of_span: ``(m, 1)``, the index of the code of the same span in the other view.
-        labels: ``(m,)``, numbered from 0.
-        counts: ``(labels, U)``, the number of spans of each label with each code.
+        labels: ``(m,)``, the labels of the spans, as numbers from 0.
+        counts: ``(number of labels, U)``, the number of spans of each label with each code.
     """
 
     similarity: Tensor

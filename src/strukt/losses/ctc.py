@@ -32,8 +32,8 @@ def ctc_loss(
     Args:
         log_probs: Output of ``log_softmax``, ``(T, N, C)`` for T frames, N items and C labels including the blank;
             ``(T, C)`` for a single item.
-        targets: Labels other than the blank: ``(N, S)`` with any padding, or concatenated as
-            ``(sum of target_lengths,)``; ``(S,)`` for a single item.
+        targets: Labels other than the blank: ``(N, S)`` for targets of up to S labels, with any padding; or
+            concatenated as ``(sum of target_lengths,)``; ``(S,)`` for a single item.
         input_lengths: ``(N,)``, the number of frames of each item; a number or ``(1,)`` for a single item.
         target_lengths: ``(N,)``, the number of labels of each target, 0 or more; likewise for a single item.
         blank: The blank label.
@@ -47,7 +47,8 @@ def ctc_loss(
         A number; with ``reduction="none"``, ``(N,)`` unless there is a single item without a batch axis.
 
     Raises:
-        ValueError: If shapes, types or values do not fit, or the reduction is unknown.
+        ValueError: If shapes or types do not fit, a length or a label is out of range, a score is NaN or +inf, or
+            the reduction is unknown.
 
     Complexity:
         Time O(T (S + C)) for each item.

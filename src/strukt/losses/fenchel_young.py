@@ -69,16 +69,18 @@ def loss(
     Omega is the negative Tsallis entropy with exponent alpha, plus an extra term that depends on the parameter.
 
     Args:
-        scores: ``(rows, d)``; -inf where the prediction must be 0. A positive target there has an infinite loss.
+        scores: ``(rows, d)``, d scores in each row; -inf where the prediction must be 0. A positive target there
+            has an infinite loss.
         prediction: ``(rows, d)``, the result of the mapping, differentiable in the scores and the parameter.
         target: ``(rows, d)``, the target points; or ``(rows,)``, target classes, if there is no extra term.
         parameter: ``(rows,)``, the parameter of the regulariser; differentiable.
         alpha: ``(rows,)``, the exponent, a constant; by default the parameter.
-        extra: The extra term of Omega; 0 by default.
+        extra: The extra term of Omega, a function of points ``(rows, d)`` and the parameter; None for no such
+            term.
         constant: Whether the parameter is a constant that needs no gradient.
 
     Returns:
-        ``(rows,)``, differentiable any number of times.
+        ``(rows,)``, differentiable any number of times in the scores and the parameter.
     """
     plain, each = scores.detach(), parameter.detach()
     alphas = (each if alpha is None else alpha).double()

@@ -54,7 +54,8 @@ def rnnt_loss(
         A number; with ``reduction="none"``, ``(B,)``.
 
     Raises:
-        ValueError: If shapes, types or values do not fit, or the reduction is unknown.
+        ValueError: If shapes or types do not fit, a length or a label is out of range, a score is NaN or +inf, or
+            the reduction is unknown.
         NotImplementedError: If gradients are to be clipped under ``torch.func`` or in forward mode.
 
     Complexity:

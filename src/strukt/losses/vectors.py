@@ -24,11 +24,12 @@ class Options(TypedDict, total=False):
 
     Attributes:
         dim: The axis of the scores of one example; the last one by default.
-        mask: Boolean, broadcast to the scores; scores where it is False are ignored.
-        reduction: ``"mean"`` (default) over the examples, ``"sum"``, or ``"none"``.
-        ignore_index: Examples with this target class are ignored; -100 by default.
-        label_smoothing: The share of the target that is spread evenly over all scores above -inf, except masked
-            ones; 0 by default.
+        mask: Boolean, broadcast to the scores; scores where it is False are treated as -inf. If None, the default,
+            no score is masked.
+        reduction: ``"mean"`` (default) over the examples that are not ignored, ``"sum"``, or ``"none"``.
+        ignore_index: Examples with this target class have loss 0 and do not count in the mean; -100 by default.
+        label_smoothing: The share of the target, from 0 to 1, that is spread evenly over all scores above -inf,
+            except masked ones; 0 by default.
         validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default, see
             `strukt.set_default_validate_args`. Parameters that are plain numbers, and classes on the CPU, are
             always checked.
@@ -53,19 +54,22 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Args:
         x: Scores, of any shape.
-        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``; must not
-            require a gradient.
+        target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``, whose sum is
+            not checked; must not require a gradient. A target with a score of -inf has an infinite loss.
         alpha: The exponent, as for `strukt.mappings.entmax`; differentiable.
         options: ``dim``, ``mask``, ``reduction``, ``ignore_index``, ``label_smoothing`` and ``validate_args``; see
             `Options`.
 
     Returns:
-        A number; with ``reduction="none"``, a loss for each example. The gradient of a loss with respect to its
-        scores is the prediction minus the target.
+        A number; with ``reduction="none"``, a loss for each example, in the shape of ``x`` without ``dim``. The
+        gradient of the loss of an example with respect to its scores is the prediction minus the target.
 
     Raises:
-        ValueError: If a shape, type or value does not fit.
+        ValueError: If a shape or type does not fit, ``alpha``, a target or an option is out of range, or the
+            target requires a gradient.
         TypeError: If an option is unknown.
+
+    Complexity: Typically O(d) for each example with d scores.
 
     Sources: Peters, Niculae and Martins (2019); Blondel, Martins and Niculae (2020).
 
@@ -84,6 +88,8 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
     """Return `entmax_loss` with alpha = 2 (Martins and Astudillo 2016).
 
+    Arguments, result and errors are those of `entmax_loss`.
+
     Examples:
         >>> import torch
         >>> sparsemax_loss(torch.tensor([[3.0, 1.0], [1.0, 1.5]]), torch.tensor([0, 0]), reduction="none")
@@ -94,6 +100,8 @@ def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Ten
 
 def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
     """Return `entmax_loss` with alpha = 1.5 (Peters, Niculae and Martins 2019).
+
+    Arguments, result and errors are those of `entmax_loss`.
 
     Examples:
         >>> import torch
@@ -170,8 +178,8 @@ def oscarmax_loss(
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """Return the Fenchel-Young loss of `strukt.mappings.ksubset`.
 
-    Targets are points with entries from 0 to 1 that sum to k; k gets no gradient. All other arguments, the result
-    and the errors are those of `entmax_loss`.
+    Targets are points with entries from 0 to 1 that sum to k (the sum is not checked); k gets no gradient. All
+    other arguments, the result and the errors are those of `entmax_loss`.
 
     Examples:
         >>> import torch
@@ -185,8 +193,8 @@ def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """Return the Fenchel-Young loss of `strukt.mappings.budget`.
 
-    Targets are points with entries from 0 to 1 that sum to at most k; k gets no gradient. All other arguments, the
-    result and the errors are those of `entmax_loss`.
+    Targets are points with entries from 0 to 1 that sum to at most k (the sum is not checked); k gets no gradient.
+    All other arguments, the result and the errors are those of `entmax_loss`.
 
     Examples:
         >>> import torch

@@ -26,16 +26,18 @@ def scaled_dot_product_attention(
     """Compute `torch.nn.functional.scaled_dot_product_attention` with another mapping in place of softmax.
 
     Args:
-        query: ``(..., heads, l, e)``.
-        key: ``(..., heads, s, e)``.
-        value: ``(..., heads, s, v)``.
-        attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may attend; or scores to add.
+        query: ``(..., heads, l, e)``, l queries of size e.
+        key: ``(..., heads, s, e)``, s keys of size e.
+        value: ``(..., heads, s, v)``, a value of size v for each key.
+        attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may attend; or scores to add;
+            None for no mask.
         dropout_p: The probability of dropping a weight; as in PyTorch, pass 0 in evaluation.
         is_causal: Whether query i attends only to keys 0 to i; not together with ``attn_mask``.
         scale: The factor of the scores; ``1 / sqrt(e)`` by default.
         enable_gqa: Whether each head of keys and values serves several heads of queries, whose number must be a
             multiple of theirs.
-        mapping: Function of scores to weights along the last axis, with weight 0 for a score of -inf.
+        mapping: Function of scores to weights along the last axis, with weight 0 for a score of -inf; sparsemax by
+            default.
 
     Returns:
         ``(..., heads, l, v)``; for a query that may attend to nothing, zeros if the mapping returns zeros for

@@ -16,11 +16,11 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
 
     Args:
         x: Scores, of any shape; half precision is computed in float32.
-        weight: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+        weight: 0 or more, and finite; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
             Differentiable.
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf: they have probability 0
-            and separate their neighbours. If all are masked, all probabilities are 0.
+            and separate their neighbours. If all are masked, all probabilities are 0. None for no mask.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -29,7 +29,8 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
     Complexity: Typically O(d) for each row of d scores.
 
     Raises:
-        ValueError: If a shape, type or value does not fit.
+        ValueError: If ``x`` is not floating-point, the shape or type of another argument does not fit, or ``dim``
+            or ``weight`` is out of range.
 
     Source: Niculae and Blondel (2017).
 

@@ -17,16 +17,17 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
         k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
         dim: The axis of the items.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf, so that their entries are
-            0.
+            0. None for no mask.
 
     Returns:
         Entries in the shape and type of ``x``, differentiable any number of times. If at most k scores are above
-        -inf, their entries are 1. NaN in a row with NaN or +inf.
+        -inf, their entries are 1, even if these sum to less than k. NaN in a row with NaN or +inf.
 
     Complexity: Typically O(d) for each row of d scores.
 
     Raises:
-        ValueError: If a shape, type or value does not fit.
+        ValueError: If ``x`` is not floating-point, the shape or type of another argument does not fit, or ``dim``
+            or ``k`` is out of range.
 
     Examples:
         >>> import torch

@@ -25,12 +25,13 @@ def entmax(
 
     Args:
         x: Scores, of any shape; half precision is computed in float32.
-        alpha: Above 0; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
-            ``(heads, 1, 1)``. Differentiable.
+        alpha: Above 0 and finite; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for
+            instance ``(heads, 1, 1)``. Differentiable.
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
-            all are masked, all probabilities are 0.
-        max_support: Maximum number of positive probabilities; only the largest scores then count.
+            all are masked, all probabilities are 0. None for no mask.
+        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
+            maximum.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -39,7 +40,8 @@ def entmax(
     Complexity: Typically O(d) for each row of d scores.
 
     Raises:
-        ValueError: If a shape, type or value does not fit.
+        ValueError: If ``x`` is not floating-point, the shape or type of another argument does not fit, or ``dim``,
+            ``alpha`` or ``max_support`` is out of range.
 
     Sources: Peters, Niculae and Martins (2019); Correia, Niculae and Martins (2019) for the gradient with respect
         to alpha.
@@ -102,8 +104,8 @@ def normmax(
 
     Args:
         x: Scores, as for `entmax`.
-        alpha: Above 1; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Towards infinity,
-            the probabilities of the support become equal. Differentiable.
+        alpha: Above 1 and finite; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+            Towards infinity, the probabilities of the support become equal. Differentiable.
         dim: The axis of the probabilities.
         mask: As for `entmax`.
         max_support: As for `entmax`.
@@ -115,7 +117,8 @@ def normmax(
     Complexity: Typically O(d) for each row of d scores.
 
     Raises:
-        ValueError: If a shape, type or value does not fit.
+        ValueError: If ``x`` is not floating-point, the shape or type of another argument does not fit, or ``dim``,
+            ``alpha`` or ``max_support`` is out of range.
 
     Source: Blondel, Martins and Niculae (2020).
 
