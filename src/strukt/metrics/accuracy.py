@@ -25,7 +25,8 @@ class Accuracy:
         """Add the tags of one sentence: strings, or numbers, also in a tensor.
 
         Raises:
-            ValueError: If the sentences differ in length, or are batches of sentences.
+            ValueError: If the numbers of tags differ, or if an argument is a string, a single number or a batch of
+                sentences.
         """
         gold, predicted = flat("gold", gold, "tags"), flat("predicted", predicted, "tags")
         require_same_length(gold, predicted, "tags")

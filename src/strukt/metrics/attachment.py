@@ -66,7 +66,7 @@ class AttachmentScore:
         self.words += len(gold)
 
     def result(self) -> dict[str, float]:
-        """Return the scores over all words so far (CLAS: F1 of content words), in per cent; 0 without words."""
+        """Return UAS, LAS and CLAS over all words so far, in per cent; 0 for a denominator of 0."""
         content = (self.gold_content + self.predicted_content) / 2
         return {
             "UAS": percent(self.right_heads, self.words),

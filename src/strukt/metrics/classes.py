@@ -26,7 +26,8 @@ class ClassAccuracy(LabelCounts):
         """Add the classes of several items: strings, or numbers, also in a tensor.
 
         Raises:
-            ValueError: If `gold` and `predicted` differ in length, or have more than one axis.
+            ValueError: If the numbers of classes differ, or if an argument is a string, a single number or has
+                more than one axis.
         """
         gold, predicted = flat("gold", gold, "classes"), flat("predicted", predicted, "classes")
         require_same_length(gold, predicted, "classes", "item")

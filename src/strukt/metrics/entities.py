@@ -13,9 +13,9 @@ class EntityF1:
     """F1 of nested named entities (NER): counts entities with the right span and type.
 
     The depth of a gold entity is the number of other gold entities that contain it; the depth of a predicted
-    entity is the number of other predicted entities that contain it (`data.entities.depths`). A correct entity may
-    thus have two depths: for recall it counts at its gold depth, for precision at its predicted depth. An entity
-    is nested if its depth is at least 1. Duplicates count once.
+    entity is the number of other predicted entities that contain it (`strukt.data.entities.depths`). A correct
+    entity may thus have two depths: for recall it counts at its gold depth, for precision at its predicted depth.
+    An entity is nested if its depth is at least 1. Duplicates count once.
 
     Examples:
         >>> score = EntityF1()

@@ -50,7 +50,7 @@ class Parseval(LabelCounts):
         """Add the trees of one sentence.
 
         Raises:
-            ValueError: If the trees have different words.
+            ValueError: If the trees have different words, or all leaves of a tree are traces.
         """
         gold, predicted = gold.without_traces(), predicted.without_traces()
         if gold.words != predicted.words:
@@ -71,7 +71,8 @@ class Parseval(LabelCounts):
     def result(self) -> dict[str, float]:
         """Return precision, recall and F1 of brackets, exact match, and tagging accuracy, in per cent.
 
-        A score with a denominator of 0 is 0.
+        The last two are the share of sentences whose brackets are all right, and the share of words with the right
+        tag; punctuation does not count. A score with a denominator of 0 is 0.
         """
         return precision_recall_f1(*self.of_all()) | {
             "exact": percent(self.exact, self.sentences),

@@ -31,7 +31,7 @@ class Ranks:
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Add one ranking.
 
-        A correct answer that is not in the ranking has the rank after the last one, and counts for no cutoff.
+        A correct answer that is not in the ranking has the rank after the last one, and is wrong at every cutoff.
 
         Args:
             gold: The right answers.

@@ -19,7 +19,7 @@ class SpanF1(LabelCounts):
     """
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add the tags of one sentence, such as `B-PER`; see `data.tag_schemes.spans.spans` for the schemes.
+        """Add the tags of one sentence, such as `B-PER`; see `strukt.data.tag_schemes.spans.spans`.
 
         Raises:
             ValueError: If the sentences differ in length, are not sequences of tags, or a tag is empty or not a

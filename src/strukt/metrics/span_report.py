@@ -18,7 +18,7 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     number of gold spans (weighted).
 
     Args:
-        gold: The tags of each sentence, such as `B-PER`; see `data.tag_schemes.spans.spans` for the schemes.
+        gold: The tags of each sentence, such as `B-PER`; see `strukt.data.tag_schemes.spans.spans`.
         predicted: The predicted tags of each sentence.
 
     Returns:

@@ -14,8 +14,9 @@ class UnlabelledF1:
     """Unlabelled sentence-level F1: the mean over sentences of the F1 of spans, regardless of labels.
 
     Punctuation, by its tag in the gold tree, and traces are deleted first. Spans of one word and the span of the
-    whole sentence are right in every tree and do not count. If the predicted tree has no other spans, precision is
-    1; if the gold tree has none, recall is 1. Sentences with fewer than two words are skipped.
+    whole sentence are right in every tree and do not count; other spans count once. If the predicted tree has no
+    other spans, precision is 1; if the gold tree has no other spans, recall is 1. Sentences with fewer than two
+    words are skipped.
 
     Source: Kim, Dyer and Rush (2019), "Compound probabilistic context-free grammars for grammar induction",
     section 3.1 and the evaluation that they published.
@@ -36,7 +37,7 @@ class UnlabelledF1:
         """Add the trees of one sentence.
 
         Raises:
-            ValueError: If the trees have different words.
+            ValueError: If the trees have different words, or all leaves of a tree are traces.
         """
         gold, predicted = gold.without_traces(), predicted.without_traces()
         if gold.words != predicted.words:

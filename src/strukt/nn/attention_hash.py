@@ -13,6 +13,7 @@ from strukt.nn.inputs import require_sizes
 class AttentionHash(nn.Module):
     """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit k; -1 scores 0.
 
+    Here h_l is the vector of position l, and W_k^Q and W_k^K are learned projections.
     The layer is multi-head attention with one head for each bit, reduced to its scores: there are queries and
     keys, but no values, output projection or label table. The scores are the input of `BitSpanTree`.
 
@@ -58,10 +59,10 @@ class AttentionHash(nn.Module):
         """Scale the weights so that the scores between these vectors have variance 1, even if vectors are short.
 
         If all scores start near 0, all spans look alike, and contrastive hashing may give all of them the same
-        code, from which no gradient leads away.
+        code, from which no gradient leads away. If all scores are equal, the weights stay as they are.
 
         Args:
-            vectors: `(m, size)`, vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
+            vectors: `(m, size)`, m vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
 
         Raises:
             ValueError: If the vectors have the wrong size.

@@ -13,6 +13,8 @@ from strukt.nn.inputs import require_sizes
 class Biaffine(nn.Module):
     """A biaffine layer: a bilinear form with bias in both arguments, `[x; 1]^T W_k [y; 1]`, for each output k.
 
+    The weights W_k start at 0, so that all scores do.
+
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
     Args:
@@ -39,14 +41,14 @@ class Biaffine(nn.Module):
         """Score every pair.
 
         Args:
-            left: `(*batch, n, left)`.
-            right: `(*batch, m, right)`.
+            left: `(*batch, n, left)`, n vectors.
+            right: `(*batch, m, right)`, m vectors.
 
         Returns:
             `(*batch, n, m, outputs)`, in `O(n (m + left) outputs right)` time.
 
         Raises:
-            ValueError: If a shape is wrong.
+            ValueError: If a shape is wrong, or a tensor is not floating-point.
         """
         self._require(left, right, left.shape[:-2] == right.shape[:-2])
         projected = self._project(left)
@@ -69,7 +71,7 @@ class Biaffine(nn.Module):
             True
 
         Raises:
-            ValueError: If a shape is wrong.
+            ValueError: If a shape is wrong, or a tensor is not floating-point.
         """
         self._require(left, right, left.shape[:-1] == right.shape[:-1])
         projected = self._project(left)

@@ -43,7 +43,8 @@ class CRF(nn.Module):
             version, which saved no constraints.
 
     Raises:
-        ValueError: If `tags` is less than 1, or if the constraints are not Boolean or have the wrong shape.
+        ValueError: If `tags` is less than 1, or if the constraints are not three Boolean tensors of the right
+            shapes.
 
     Examples:
         >>> crf = CRF(3)
@@ -81,13 +82,13 @@ class CRF(nn.Module):
         """Return the distribution over tag sequences.
 
         Args:
-            emissions: `(*batch, n, c)` scores of each tag at each position.
+            emissions: `(*batch, n, c)`, scores of each of c tags at each of n positions; padding is ignored.
             lengths: `(*batch,)`; all `n` by default.
             others: Must be empty; detects calls in the style of pytorch-crf or AllenNLP.
             named: Must be empty.
 
         Raises:
-            ValueError: If a shape or a type is wrong, or a length is not between 0 and n.
+            ValueError: If a shape or a type is wrong, a length is not between 0 and n, or a score is NaN or +inf.
             TypeError: If there are more arguments, such as tags and a mask.
         """
         if others or named:
@@ -104,7 +105,7 @@ class CRF(nn.Module):
             lengths: `(*batch,)`; all `n` by default.
 
         Returns:
-            `(*batch, n, c)` and `(c, c)`; forbidden tags and transitions score -inf.
+            `(*batch, n, c)`, meaningless in the padding, and `(c, c)`; forbidden tags and transitions score -inf.
 
         Raises:
             ValueError: If a shape or a type is wrong, or a length is not between 0 and n.

@@ -45,10 +45,11 @@ class CRFAutoencoder(nn.Module):
         Each item takes O(n size words + n^2) time and O(n words + n^2) memory.
 
         Args:
-            words: ``(batch, n)``, indices of words; any index in the padding.
+            words: ``(batch, n)``, indices of words, also in the padding, where any index will do.
 
         Returns:
-            ``(batch, n, n + 1)``; the first head is the root.
+            ``(batch, n, n + 1)``, log q: ``[m, h]`` is that of word m + 1 under head h. Head 0 is the root; in
+            the padding of words and heads, entries are meaningless.
         """
         root = torch.full_like(words[:, :1], self.score.out_features)
         different, places = torch.unique(torch.cat([root, words], 1), return_inverse=True)

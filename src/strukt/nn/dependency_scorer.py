@@ -13,6 +13,8 @@ from strukt.nn.perceptron import perceptron
 class DependencyScores(nn.Module):
     """The base class of biaffine dependency scorers, to which subclasses may add layers.
 
+    The constructor of a subclass must call `build_scores`.
+
     Attributes:
         root: The learned vector of the root, `(size,)`.
     """
@@ -46,8 +48,8 @@ class DependencyScores(nn.Module):
             vectors: `(batch, n + 1, size)`, the root first.
 
         Returns:
-            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`, in `O(n arc_size (n + size + arc_size))`
-            time.
+            `(batch, n, n + 1)`, the arc scores of `NonProjectiveTree`: `[m, h]` scores head h of word m + 1. Takes
+            `O(n arc_size (n + size + arc_size))` time.
         """
         scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
         return precise(scores.squeeze(-1))
@@ -60,7 +62,7 @@ class DependencyScores(nn.Module):
             heads: `(batch, n)`, 0 for the root; negative heads, in the padding, count as the root.
 
         Returns:
-            `(batch, n, c)`.
+            `(batch, n, c)` for c labels, in float32, or in float64 for vectors in float64.
         """
         candidates: Tensor = self.label_head(vectors)
         index = heads.clamp(min=0).unsqueeze(-1).expand(-1, -1, candidates.shape[-1])

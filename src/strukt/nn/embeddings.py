@@ -22,8 +22,8 @@ class CharacterCNN(nn.Module):
         widths: Odd widths of the convolutions.
 
     Raises:
-        ValueError: If a size is less than 1, a width is even, there is none, or `size` is not a multiple of their
-            number.
+        ValueError: If a size is less than 1, `widths` is empty or contains an even number, or `size` is not a
+            multiple of the number of widths.
 
     Examples:
         >>> CharacterCNN(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
@@ -119,14 +119,14 @@ class WordEmbeddings(nn.Module):
     Args:
         words: Size of the word vocabulary; index 0 is padding and 1 the unknown word.
         size: Size of the word vectors.
-        characters: A module that maps `(forms, longest form)` to `(forms, size)`, or None.
-        affixes: Sizes of the vocabularies of affixes, one for each kind of affix.
+        characters: A module that maps `(forms, longest form)` to `(forms, size)`; None for no character vectors.
+        affixes: Sizes of the vocabularies of affixes, one for each kind of affix; None for no affixes.
         affix_size: Size of the vector of each affix.
         word_dropout: Probability of replacing a word with the unknown word in training; its characters and affixes
             are kept.
 
     Attributes:
-        size: Size of the output vectors.
+        size: Size of the output vectors, the sum of the sizes of their parts.
 
     Raises:
         ValueError: If `words` or `size` is less than 1, or `word_dropout` is not from 0 to 1.
@@ -164,8 +164,8 @@ class WordEmbeddings(nn.Module):
         Args:
             words: `(batch, n)` indices of words.
             form: `(batch, n)`, for each word its row in `characters` and `affixes`.
-            characters: `(forms, longest form)` indices.
-            affixes: `(forms, number of kinds)` indices.
+            characters: `(forms, longest form)` indices; ignored without character vectors.
+            affixes: `(forms, number of kinds)` indices; ignored without affixes.
 
         Returns:
             `(batch, n, size)`.
@@ -181,8 +181,8 @@ class WordEmbeddings(nn.Module):
 
         Args:
             words: `(forms,)` indices of words.
-            characters: `(forms, longest form)` indices.
-            affixes: `(forms, number of kinds)` indices.
+            characters: `(forms, longest form)` indices; ignored without character vectors.
+            affixes: `(forms, number of kinds)` indices; ignored without affixes.
 
         Returns:
             `(forms, size)`.

@@ -36,7 +36,9 @@ def mask_of(lengths: Tensor, n: int) -> Tensor:
 
 
 class SentenceEncoder(nn.Module, ABC):
-    """A module that encodes the words of sentences and ignores the padding.
+    """The base class of encoders: a module that encodes the words of sentences and ignores the padding.
+
+    Subclasses set both attributes, and implement `_encode(x, lengths)`.
 
     Attributes:
         inputs: Size of the input vectors.

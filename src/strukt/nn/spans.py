@@ -42,7 +42,7 @@ def between_words(scores: Tensor) -> Tensor:
     """Move scores of pairs of words to the fenceposts around them.
 
     Args:
-        scores: ``(*batch, n, n, c)``; ``[i, j]`` scores the span of the words i to j.
+        scores: ``(*batch, n, n, c)``, c scores for each pair; ``[i, j]`` scores the span of the words i to j.
 
     Returns:
         ``(*batch, n + 1, n + 1, c)``; ``[i, j + 1]`` scores the same span. All other entries are 0.
@@ -98,7 +98,8 @@ class SpanScorer(nn.Module):
             posts: ``(*batch, n + 1, size)`` vectors of fenceposts.
 
         Returns:
-            ``(*batch, n + 1, n + 1, c)``; ``[i, j]`` scores the span from fencepost i to j.
+            ``(*batch, n + 1, n + 1, c)``; ``[i, j]`` scores the span from fencepost i to j. Entries with i >= j
+            have no meaning.
         """
         spans: Tensor = self.span_score(self.span_left(posts), self.span_right(posts))
         labels: Tensor = self.label_score(self.label_left(posts), self.label_right(posts))

@@ -12,7 +12,7 @@ from strukt.data.tag_schemes import scheme_of, tag_fault
 
 
 class Constraints(NamedTuple):
-    """Hard constraints on tag sequences, as Booleans; True allows.
+    """Hard constraints on sequences of c tags, as Booleans; True allows.
 
     Attributes:
         start: `(c,)`, tags that may begin a sequence.
@@ -83,7 +83,8 @@ def bio_constraints(tags: Sequence[str]) -> Constraints:
         tags: The tags in the order of their indices.
 
     Raises:
-        ValueError: If ``tags`` is a string, if a tag does not belong to BIO, or if there is `I-X` without `B-X`.
+        ValueError: If ``tags`` is a string, if a tag is no string or does not belong to BIO, or if there is `I-X`
+            without `B-X`.
 
     Examples:
         >>> bio_constraints(["O", "B-LOC", "I-LOC"]).start

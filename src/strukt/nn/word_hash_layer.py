@@ -16,15 +16,15 @@ from strukt.nn.inputs import lengths_of
 class HashLayer(nn.Module):
     """A Transformer layer with one head for each bit, for word vectors and the bits of word codes.
 
-    The scores `s_k(i, j) = (W_k^Q h_i)' (W_k^K h_j) / sqrt(d_k)` of a head have two uses: their softmax over j is
-    the attention of word i, and the sign of `s_k(i, i)` is bit k of the code of word i. Codes and vectors thus
-    share their scores.
+    The scores `s_k(i, j) = (W_k^Q h_i)' (W_k^K h_j) / sqrt(d_k)` of head k for word vectors h have two uses: their
+    softmax over j is the attention of word i, and the sign of `s_k(i, i)` is bit k of the code of word i. Codes
+    and vectors thus share their scores.
 
     Source: Wang et al. (2023), as described in section 2.2, equations 4 to 7, of Wang and Utiyama (2024).
 
     Args:
         size: Size of the word vectors.
-        bits: Number of bits of a code, and of heads of size `size / bits`, rounded up.
+        bits: Number of bits of a code. Each bit has a head of size d_k: `size / bits`, rounded up.
         dropout: Dropout after the attention and after the feed-forward network.
 
     Raises:
@@ -54,8 +54,8 @@ class HashLayer(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Returns:
-            New vectors, `(batch, n, size)`, and the scores of bits, `(batch, n, bits)`; `O(n^2)` time for each
-            bit.
+            New vectors, `(batch, n, size)`, and the scores of bits, `(batch, n, bits)`, both meaningless in the
+            padding; `O(n^2)` time for each bit.
 
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.
