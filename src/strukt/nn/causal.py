@@ -33,12 +33,12 @@ class CausalLanguageModel(LeftToRightModel):
         size: Size of the word vectors.
         encoder: An encoder of vectors of this size, made with ``causal=True``.
         dropout: Dropout of the inputs and the outputs of the encoder.
-        window: Number of words that are re-encoded as left context of the next chunk of a text. A text of at most
-            this many words has the same probability whether it is read in chunks or at once.
+        window: Number of words that are re-encoded as left context of the next chunk of a text; 0 for none. A text
+            of at most this many words has the same probability whether it is read in chunks or at once.
 
     Raises:
-        ValueError: If a size is less than 1, the encoder is not causal, `dropout` is not a probability, or
-            `window` is below 0.
+        ValueError: If `words` or `size` is less than 1, the encoder is not causal, `dropout` is not a probability,
+            or `window` is below 0.
 
     Examples:
         >>> encoder = MeanFieldEncoder(8, 16, channels=4, iterations=2, rank=4, causal=True)

@@ -58,20 +58,21 @@ def feature_map(name: str, size: int, features: int) -> nn.Module:
 
 
 class ExponentialFeatures(nn.Module):
-    """Positive random features exp(w x - |x|^2 / 2) of the kernel exp(x y), the kernel of softmax attention.
+    """Positive random features exp(w · x - |x|^2 / 2) of the kernel exp(x · y), the kernel of softmax attention.
 
-    If the rows w have a normal distribution, the dot product of the features of x and y is an unbiased estimate of
-    the kernel; orthogonal rows reduce its variance (FAVOR+, Choromanski et al. 2021). Low-rank hidden Markov
-    models (HMMs) start from such rows and learn them (Chiu, Deng and Rush 2021).
+    There is a row w for each feature, drawn from a standard normal distribution. Features are divided by the
+    square root of their number, so that the dot product of the features of x and y is an unbiased estimate of the
+    kernel. Orthogonal rows reduce its variance (FAVOR+, Choromanski et al. 2021). Low-rank hidden Markov models
+    (HMMs) start from such rows and learn them (Chiu, Deng and Rush 2021).
 
     Args:
         size: Size of the vectors.
         features: Number of features.
-        learn: Whether the rows are parameters.
-        orthogonal: Whether rows are orthogonal within groups of ``size``.
+        learn: Whether the rows are parameters; otherwise they stay as they were drawn.
+        orthogonal: Whether the rows are orthogonal within each group of ``size`` successive rows.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If `size` or `features` is less than 1.
 
     Examples:
         >>> _ = torch.manual_seed(0)
@@ -96,16 +97,17 @@ class ExponentialFeatures(nn.Module):
 
 
 class LinearFeatures(nn.Linear):
-    """Positive features exp(w x + b) with learned rows w, for no particular kernel.
+    """Positive features exp(w · x + b) with learned rows w and biases b, for no particular kernel.
 
-    Rows start from a normal distribution, so that log-features of vectors of length 1 have a variance of about 1.
+    The module is a linear layer, whose outputs are the logs of the features. Rows start from a normal
+    distribution, so that log-features of vectors of length 1 have a variance of about 1.
 
     Args:
         size: Size of the vectors.
         features: Number of features.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If `size` or `features` is less than 1.
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -113,20 +115,20 @@ class LinearFeatures(nn.Linear):
         super().__init__(size, features)
 
     def reset_parameters(self) -> None:
-        """Draw the rows from a standard normal distribution."""
+        """Draw the rows from a standard normal distribution, and the biases as in `torch.nn.Linear`."""
         super().reset_parameters()
         nn.init.normal_(self.weight)
 
 
 class SoftplusFeatures(nn.Module):
-    """Positive features softplus(w x + b) with learned rows, for no particular kernel.
+    """Positive features softplus(w · x + b) with learned rows w and biases b, for no particular kernel.
 
     Args:
         size: Size of the vectors.
         features: Number of features.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If `size` or `features` is less than 1.
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -143,13 +145,14 @@ class SoftplusFeatures(nn.Module):
 
 
 class FourierFeatures(nn.Module):
-    """Random Fourier features (RFF) plus 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
+    """Random Fourier features (RFF) plus 1: 1 + cos(w · x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
 
-    They are computed in float32 at least, even under autocast: in half precision, a feature near 0 would become 0,
-    and its log infinite.
+    The rows w and phases b are drawn once, and not learned. Features are divided by the square root of their
+    number. They are computed in float32 at least, even under autocast: in half precision, a feature near 0 would
+    become 0, and its log infinite.
 
-    The usual features cos(w x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), but half of them are
-    negative. With 1 added they are at least `FLOOR`, and dot products of them are an unbiased estimate of the
+    The usual features cos(w · x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), but half of them are
+    negative. With 1 and `FLOOR` added, all are positive, and their dot products are an unbiased estimate of the
     kernel above, up to the floor. It is a Gaussian kernel plus a constant, so that no transition is improbable.
 
     Args:
@@ -157,7 +160,7 @@ class FourierFeatures(nn.Module):
         features: Number of features.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If `size` or `features` is less than 1.
     """
 
     rows: Tensor
@@ -180,14 +183,18 @@ class FourierFeatures(nn.Module):
 class NystromFeatures(nn.Module):
     """Nystrom features K(x, l) K(l, l)^(-1/2) of a Gaussian kernel K: projections onto landmarks l.
 
+    The kernel is K(x, y) = exp(-|x - y|^2 / (2 width^2)).
+
     The dot product of the features of x and y equals the kernel if x or y is a landmark. Features may be negative:
-    those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact. They are
-    computed in float32 at least, even under autocast, because eigendecomposition does not support half precision.
+    those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact. The same holds
+    for eigenvalues of K(l, l) below `FLOOR`. Features are computed in float32 at least, even under autocast,
+    because eigendecomposition does not support half precision.
 
     Source: Williams and Seeger (2001).
 
     Args:
-        landmarks: ``(features, size)``, initial landmarks, such as embeddings of some states; they are learned.
+        landmarks: ``(features, size)``, initial landmarks, such as embeddings of some states; they are copied and
+            learned.
         width: Standard deviation of the Gaussian.
 
     Raises:

@@ -13,7 +13,7 @@ def require_sizes(**sizes: int) -> None:
     """Check that sizes and counts are whole numbers above 0.
 
     Raises:
-        ValueError: If one is not; the message names its keyword.
+        ValueError: If a size is not; the message contains the name of its keyword argument.
 
     Examples:
         >>> require_sizes(inputs=8, hidden=0)
@@ -28,10 +28,15 @@ def require_sizes(**sizes: int) -> None:
 
 
 def require_vectors(name: str, vectors: Tensor, size: int) -> None:
-    """Check that vectors are ``(batch, n, size)``.
+    """Check that vectors have the shape ``(batch, n, size)`` and a floating-point type.
+
+    Args:
+        name: The name of the vectors in error messages.
+        vectors: The vectors to check.
+        size: The expected size of each vector.
 
     Raises:
-        ValueError: If they are not.
+        ValueError: If the shape or the type is wrong.
     """
     axes = f"(batch, n, {size})"
     arguments.scores(name, vectors, axes, 3)
@@ -42,6 +47,8 @@ def require_vectors(name: str, vectors: Tensor, size: int) -> None:
 def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -> Tensor:
     """Check vectors ``(batch, n, size)`` and lengths; return the lengths ``(batch,)``, all n if None.
 
+    The argument `name` is the name of the vectors in error messages.
+
     Raises:
         ValueError: If a shape or a type is wrong, or a length is not between 0 and n.
     """
@@ -50,9 +57,10 @@ def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -
 
 
 def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, count: int) -> Tensor:
-    """Check that indices ``(batch, n)`` before the padding are 0 to count - 1; return the lengths.
+    """Check that indices ``(batch, n)`` outside the padding are from 0 to count - 1; return the lengths.
 
-    The lengths are ``(batch,)``, all n if ``lengths`` is None.
+    The lengths are ``(batch,)``, all n if ``lengths`` is None. The argument `name` is the name of the indices in
+    error messages.
 
     Raises:
         ValueError: If a shape or a type is wrong, a length is not between 0 and n, or an index is out of range.
@@ -69,7 +77,7 @@ def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, coun
 
 
 def require_same_batch(**tensors: Tensor) -> None:
-    """Check that tensors with a leading batch axis have the same batch size.
+    """Check that one or more tensors with a leading batch axis have the same batch size.
 
     Raises:
         ValueError: If a batch size differs from that of the first tensor.
@@ -93,7 +101,7 @@ def precise(values: Tensor) -> Tensor:
 
 
 def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
-    """Return the logs of word counts plus 1, as initial values for ``bias``, in its dtype.
+    """Return log(counts + 1) for counts of words, in the dtype and on the device of ``bias``.
 
     Raises:
         ValueError: If `counts` does not have one finite entry of 0 or more for each word.

@@ -21,7 +21,7 @@ A discount of 0 would leave no probability for unseen words after contexts whose
 
 
 class Level(NamedTuple):
-    """The counts of the n-grams of one length k.
+    """The counts of the m distinct n-grams of one length k, over a vocabulary of v words.
 
     Attributes:
         keys: ``(m,)``, the n-grams in ascending order: ``v + 1`` times the index of the context (the first k - 1
@@ -53,12 +53,15 @@ class KneserNey(nn.Module):
     3. As in Heafield et al. (2013), n-grams at the beginning of a sentence keep their numbers of occurrences at
     all lengths, because only the start symbol can come before them.
 
+    The counts stay on the CPU, where the arguments of `log_probs` and `next` must be, too. They are part of the
+    module's ``state_dict``.
+
     Args:
         words: Size of the vocabulary, v.
         order: Maximum number of words of an n-gram.
 
     Raises:
-        ValueError: If a number is less than 1.
+        ValueError: If `words` or `order` is less than 1.
 
     Examples:
         >>> model = KneserNey(words=3, order=2)
@@ -77,14 +80,16 @@ class KneserNey(nn.Module):
 
     @property
     def beginning(self) -> int:
-        """The index of the start symbol of sentences."""
+        """The index of the start symbol of sentences: v."""
         return self.words
 
     def count(self, sentences: Sequence[Tensor]) -> None:
-        """Count the n-grams of a corpus, replacing earlier counts, in O(n log n) time for n words and each length.
+        """Count the n-grams of a corpus, replacing earlier counts.
 
         Args:
             sentences: A vector of word indices, from 0 to v - 1, for each sentence.
+
+        Complexity: O(order * n log n) time for n words in all sentences.
 
         Raises:
             ValueError: If there is no sentence, or one is not a vector of word indices.
@@ -114,11 +119,14 @@ class KneserNey(nn.Module):
         """Return the log-probability of each word given the words before it.
 
         Args:
-            x: ``(batch, n)``.
-            before: ``(batch, order - 1)``, the preceding words; the beginning of a sentence if None.
+            x: ``(batch, n)``, word indices from 0 to v - 1; there is no padding.
+            before: ``(batch, order - 1)``, the preceding words, with the start symbol `beginning` in place of
+                words before the sentence. If None, ``x`` is at the beginning of a sentence.
 
         Returns:
-            ``(batch, n)``, in float64; takes O(n log m) time for each length with m distinct n-grams.
+            ``(batch, n)``, in float64.
+
+        Complexity: O(order * n log m) time per item, for at most m distinct n-grams of each length.
 
         Raises:
             ValueError: If a shape or a type is wrong, a word is not in the vocabulary, or nothing was counted.
@@ -127,9 +135,9 @@ class KneserNey(nn.Module):
         return self._interpolated(contexts, x)
 
     def next(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """Return the log-probability of each next word after ``x (batch, n)``: ``(batch, v)``, in float64.
+        """Return the log-probability of each word of the vocabulary as the next word: ``(batch, v)``, in float64.
 
-        The words ``before`` are those of `log_probs`.
+        The arguments are those of `log_probs`.
 
         Raises:
             ValueError: As for `log_probs`.
@@ -184,7 +192,7 @@ class KneserNey(nn.Module):
         ]
 
     def get_extra_state(self) -> Tensor:
-        """Return a row for each n-gram, with its length, key and count: ``(m, 3)``."""
+        """Return a row for each of the m n-grams of all lengths, with its length, key and count: ``(m, 3)``."""
         rows = [
             torch.stack([torch.full_like(level.keys, length), level.keys, level.counts], 1)
             for length, level in enumerate(self.levels, 1)
@@ -195,7 +203,7 @@ class KneserNey(nn.Module):
         """Restore the counts from the result of `get_extra_state`.
 
         Raises:
-            ValueError: If they are those of a model with another order or number of words.
+            ValueError: If they are from a model with another order or number of words.
         """
         if not len(state):
             self.levels = []

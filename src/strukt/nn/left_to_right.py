@@ -17,6 +17,9 @@ from strukt.nn.inputs import lengths_of_symbols, log_counts, require_sizes
 class LeftToRightModel(nn.Module, ABC):
     """The base class of language models that predict the next word with tied input and output embeddings.
 
+    A subclass implements `beginning` and `read`. Its state is a named tuple with a field `word` ``(batch,)``, the
+    last word that was read, and any other fields.
+
     Source: Press and Wolf (2017), "Using the output embedding to improve language models".
 
     Args:
@@ -24,7 +27,7 @@ class LeftToRightModel(nn.Module, ABC):
         size: Size of the word vectors and of the outputs.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If `words` or `size` is less than 1.
     """
 
     def __init__(self, words: int, size: int) -> None:
@@ -39,8 +42,8 @@ class LeftToRightModel(nn.Module, ABC):
     def begin_with(self, counts: Tensor) -> None:
         """Set the biases to the log-counts of the words, so that training need not learn word frequencies.
 
-        Otherwise a network first learns the frequencies from large and constant inputs, such as the sum of all
-        words under unnormalised attention, and is slow to unlearn that.
+        Without this, a network first learns the frequencies from large and constant inputs, such as the sum of all
+        words under unnormalised attention, and takes long to become independent of these inputs again.
 
         Args:
             counts: ``(v,)``, the number of occurrences of each word; 1 is added to each (add-one smoothing).
@@ -52,7 +55,7 @@ class LeftToRightModel(nn.Module, ABC):
 
     @abstractmethod
     def beginning(self, batch: int) -> Any:
-        """Return the state before each text; its `word`, the last word read, is the start symbol."""
+        """Return the state before the first word of each of `batch` texts; its `word` is the start symbol, v."""
 
     @abstractmethod
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -62,12 +65,13 @@ class LeftToRightModel(nn.Module, ABC):
         """Return the log-probability of each word given the words before it: ``(batch, n)``, 0 in the padding.
 
         Args:
-            x: ``(batch, n)``.
+            x: ``(batch, n)``, word indices from 0 to v - 1; padding may hold any values.
             lengths: ``(batch,)``; all n if None.
-            state: The state returned for the previous words; the beginning of texts if None.
+            state: The state returned for the previous words; the beginning of texts if None. It is not modified.
 
         Returns:
-            The log-probabilities, and the state after the last words; it can be continued only without padding.
+            The log-probabilities, and the state after the last of the n words. A text with padding cannot be
+            continued from this state.
 
         Raises:
             ValueError: If a shape is wrong, a length is not between 0 and n, or a word is not in the vocabulary.
@@ -84,7 +88,11 @@ class LeftToRightModel(nn.Module, ABC):
         return -losses.view(x.shape).masked_fill(~inside, 0), after._replace(word=words[:, -1])
 
     def next(self, state: Any) -> Tensor:
-        """Return the log-probability of each word of the vocabulary as the next word: ``(batch, v)``."""
+        """Return the log-probability of each word of the vocabulary as the next word: ``(batch, v)``.
+
+        Args:
+            state: A state that `forward` or `beginning` returned.
+        """
         outputs, _ = self.read(state.word[:, None], state)
         return self._scores(outputs)[:, 0].log_softmax(-1)
 

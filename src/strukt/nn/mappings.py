@@ -18,14 +18,16 @@ class Entmax(nn.Module):
     Args:
         alpha: A number above 0; the initial value of a learned alpha must be above 1. A tensor is used
             directly, so that it receives a gradient, and an ``nn.Parameter`` becomes a parameter of the module.
+            Other tensors stay on their device when the module is moved.
         dim: The axis of the probabilities.
-        learn: Whether alpha is a parameter.
+        learn: Whether alpha is a parameter, which starts from the number `alpha`.
         shape: Shape of a learned alpha, which broadcasts to the scores and has size 1 along ``dim``:
-            ``(heads, 1, 1)`` learns an alpha for each attention head (Correia, Niculae and Martins 2019).
+            ``(heads, 1, 1)`` learns an alpha for each attention head (Correia, Niculae and Martins 2019). By
+            default, there is one alpha.
 
     Raises:
-        ValueError: If alpha is not finite and above 0, is learned and not above 1, or is a tensor with `learn` or
-            `shape`.
+        ValueError: If a number alpha is not finite and above 0, or is learned and not above 1; or if alpha is a
+            tensor, and `learn` or `shape` is given. A tensor's values are checked in each call.
 
     Examples:
         >>> heads = Entmax(1.5, learn=True, shape=(2, 1, 1))
@@ -74,7 +76,7 @@ class Entmax(nn.Module):
         return 1.0 + nn.functional.softplus(self.raw)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return probabilities in the shape of ``x``; see `strukt.mappings.entmax`."""
+        """Return probabilities in the shape of ``x``; ``mask`` and errors are as in `strukt.mappings.entmax`."""
         return mappings.entmax(x, self.alpha, self.dim, mask)
 
 
@@ -96,35 +98,35 @@ class _Mapping(nn.Module):
 
 
 class Sparsemax(_Mapping):
-    """`strukt.mappings.sparsemax` as a module."""
+    """`strukt.mappings.sparsemax` as a module; `dim` is the axis of the probabilities."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(mappings.sparsemax, dim)
 
 
 class Entmax15(_Mapping):
-    """`strukt.mappings.entmax15` as a module."""
+    """`strukt.mappings.entmax15` as a module; `dim` is the axis of the probabilities."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(mappings.entmax15, dim)
 
 
 class Normmax(_Mapping):
-    """`strukt.mappings.normmax` as a module."""
+    """`strukt.mappings.normmax` as a module, with its settings; they are checked in each call."""
 
     def __init__(self, alpha: float = 2.0, dim: int = -1) -> None:
         super().__init__(mappings.normmax, dim, alpha=alpha)
 
 
 class Fusedmax(_Mapping):
-    """`strukt.mappings.fusedmax` as a module."""
+    """`strukt.mappings.fusedmax` as a module, with its settings; they are checked in each call."""
 
     def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
         super().__init__(mappings.fusedmax, dim, weight=weight)
 
 
 class Oscarmax(_Mapping):
-    """`strukt.mappings.oscarmax` as a module."""
+    """`strukt.mappings.oscarmax` as a module, with its settings; they are checked in each call."""
 
     def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
         super().__init__(mappings.oscarmax, dim, weight=weight)

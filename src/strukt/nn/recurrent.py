@@ -35,10 +35,10 @@ class RecurrentState(NamedTuple):
 class RecurrentLanguageModel(LeftToRightModel):
     """A recurrent language model (LM): an LSTM or a plain recurrent network over words.
 
-    With attention, the output at each word attends to the outputs at the words before it within the window, and is
-    combined with the context. With input feeding, as in the published form, a second recurrent network is the
-    decoder: its previous state attends to the outputs up to and including the current word, it reads this word and
-    the context, and its new state is the output.
+    With attention, the output at each word attends to the outputs at the words before it within the window. It is
+    combined with the context, which is their weighted sum. With input feeding, as published, a second recurrent
+    network is the decoder: its previous state attends to the outputs up to and including the current word. It
+    reads this word and the context, and its new state is the output.
 
     Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Liu Ziyin et al. (2019), "Relational
     attention networks via fully-connected conditional random fields", algorithm 2, for input feeding.
@@ -49,13 +49,13 @@ class RecurrentLanguageModel(LeftToRightModel):
         layers: Number of layers.
         dropout: Dropout before each layer and after the last.
         attention: Attention with queries and keys of size `size`; None for no attention.
-        window: Maximum distance of attention, in words.
+        window: Number of most recent outputs that attention reads; ignored without attention.
         cell: ``lstm`` for an LSTM, or ``rnn`` for a plain recurrent network (Elman 1990).
-        input_feeding: Whether a decoder reads the context; words are then read one by one.
+        input_feeding: Whether a decoder reads the context; it reads the words one by one, which is slower.
 
     Raises:
-        ValueError: If a size, the number of layers or the window is less than 1, `cell` is unknown, `dropout` is
-            not a probability below 1, or input feeding is requested without attention.
+        ValueError: If `words`, `size`, `layers` or `window` is less than 1, `cell` is unknown, `dropout` is not at
+            least 0 and below 1, or input feeding is requested without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
@@ -103,7 +103,8 @@ class RecurrentLanguageModel(LeftToRightModel):
     def recurrent(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor, Tensor]:
         """Return the outputs of the last layer, and the final states and cells of all layers.
 
-        The shapes are ``(batch, n, size)``, and ``(layers, batch, size)`` for states and for cells.
+        For words ``(batch, n)``, the outputs are ``(batch, n, size)``, and states and cells are
+        ``(layers, batch, size)``. Cells of plain networks have size 0. The decoder is not among the layers.
         """
         outputs, states = self.vectors(words), []
         for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=False):
@@ -156,10 +157,11 @@ class RecurrentLanguageModel(LeftToRightModel):
         return torch.cat(outputs, 1), last
 
     def look_back(self, words: Tensor) -> tuple[Tensor, Tensor, slice]:
-        """Return the query of attention at the last of the words ``(batch, n)``, the keys, and their positions.
+        """Return the inputs of attention at the last of the words ``(batch, n)``: query, keys and their positions.
 
         Returns:
-            ``(batch, 1, size)``, ``(batch, m, size)``, and the positions of the m words among the n.
+            The query ``(batch, 1, size)``, the m keys within the window ``(batch, m, size)``, and the positions of
+            their words.
         """
         state, n = self.beginning(len(words)), words.shape[1]
         outputs, *_ = self.recurrent(words, state)

@@ -28,6 +28,7 @@ class Residual(nn.Module):
 def residual_of_hidden(size: int) -> nn.Sequential:
     """Return a network with a residual connection around its second layer (Chiu and Rush 2020).
 
-    It computes f(E) = g(ReLU(E W_1)) with g(D) = LayerNorm(ReLU(D W_2) + D), with biases.
+    For vectors x ``(*, size)``, it computes f(x) = g(ReLU(x W_1)) with g(y) = LayerNorm(ReLU(y W_2) + y), with
+    biases.
     """
     return nn.Sequential(nn.Linear(size, size), nn.ReLU(), Residual(size, 1))
