@@ -19,21 +19,24 @@ def mode(distribution: StructuredDistribution) -> Tensor:
 
     Outside an export, this is ``distribution.mode``. In an exported graph, it is a few loops of ONNX operators, so
     that a graph from words to structures runs in any ONNX runtime, without strukt. The axes of batch and words may
-    be dynamic, and the lengths an input of the graph.
+    be dynamic, and the lengths may be an input of the graph.
 
     Args:
-        distribution: A `LinearChain`, `ProjectiveTree`, `NonProjectiveTree` or `SpanTree`, with labels or without,
-            constructed with ``validate_args=False``, since a graph cannot raise errors.
+        distribution: For an export, a `LinearChain`, `ProjectiveTree`, `NonProjectiveTree` or `SpanTree`, with
+            labels or without, constructed with ``validate_args=False``, since a graph cannot raise errors.
 
     Returns:
         The event, with the shape and padding of ``distribution.mode``. Among several best structures, any may be
-        returned; if all structures are forbidden, the result is undefined.
+        returned. If all structures are forbidden, an exported graph returns an arbitrary event.
 
     Raises:
-        NotImplementedError: If the distribution is of another class, or an exporter other than that of
-            ``dynamo=True`` traces the model, in whose graph the result would be a constant.
+        NotImplementedError: If a distribution of another class is exported, or if ``torch.jit.trace`` or
+            ``torch.onnx.export`` with ``dynamo=False`` traces the model, because the result would be a constant in
+            their graphs.
+        InfeasibleError: If all structures of an item are forbidden, outside an export.
 
-    Complexity: O(n c^2) time per item for chains, O(n^3 + n^2 c) for trees with c labels, in O(n) steps.
+    Complexity: O(n c^2) time per item of n words for chains with c tags, and O(n^3 + n^2 c) for trees with c
+        labels; the loops have O(n) steps.
 
     Examples:
         >>> from strukt import LinearChain

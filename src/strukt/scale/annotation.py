@@ -17,8 +17,8 @@ class Annotation:
     """Options of an annotation.
 
     Attributes:
-        probabilities: Also write the probability of each prediction.
-        infill: The mark of missing words, to fill them in; None to predict structures instead.
+        probabilities: Also write the probability of each prediction; ignored if words are filled in.
+        infill: The form that marks missing words, which are filled in; None to predict structures instead.
     """
 
     probabilities: bool = False
@@ -29,11 +29,11 @@ class Annotation:
 
         Args:
             model: The model that annotates.
-            sentences: The sentences, which are read lazily.
+            sentences: The sentences, which are read lazily, so that errors in reading them are raised here.
 
         Raises:
-            SettingError: If the model cannot fill in words.
-            DataError: If the format of a sentence cannot hold the predictions.
+            SettingError: If words are to be filled in, and the model cannot do it.
+            DataError: If a sentence cannot be read, or if its format cannot hold the predictions.
         """
         if self.infill is None:
             return map(str, model.predict(sentences, probabilities=self.probabilities))

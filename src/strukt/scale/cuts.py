@@ -47,16 +47,17 @@ BOUNDARIES: Mapping[str, Boundary] = {
 def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int) -> list[int]:
     r"""Return the byte positions at which the pieces of a file begin, and the end of the file.
 
-    Each piece holds at least one sentence. All pieces except the last have at least `size` bytes, and end with the
-    sentence that reaches this size. Nothing is read between the cuts, so the time depends on their number, not on
-    the size of the file. Files that cannot be read from the middle are a single piece: compressed files, and
-    CoNLL-U with entities, whose identifiers refer to other sentences.
+    Each piece holds at least one sentence, unless the file has none. All pieces except the last have at least
+    `size` bytes, and end with the sentence that reaches this size. Only lines around each cut are read: the time
+    depends on the number of pieces, not on the size of the file. Files that cannot be read from the middle are a
+    single piece: compressed files, and CoNLL-U with entities, whose identifiers refer to other sentences.
 
     Args:
         path: The file to cut.
-        format: The format of the file.
+        format: The format of the file, such as ``conllu``. In formats without an entry in `BOUNDARIES`, each line
+            is a sentence.
         readers: The readers of the model, by format.
-        size: Size of a piece in bytes.
+        size: Minimum size of a piece in bytes.
 
     Raises:
         DataError: If the file cannot be read.
@@ -107,7 +108,7 @@ def _begins(line: bytes) -> bool:
 
 
 class Piece(io.RawIOBase):
-    """A stream over a range of bytes of a file.
+    """A readable binary stream over a range of bytes of a file, which `close` closes.
 
     Args:
         path: The file to read.

@@ -19,8 +19,8 @@ from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) -> int:
     r"""Write each object with a new member `strukt`, and all other members unchanged, in constant memory.
 
-    Each line of a text is a sentence; the annotations of all sentences of a text are joined. The new member is
-    null if there is no text.
+    Each line of a text that is not blank is a sentence; the annotations of all sentences of a text are joined. The
+    new member is null if the text has no sentences.
 
     Args:
         source: A stream of JSON lines.
@@ -32,8 +32,8 @@ def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) ->
         The number of sentences.
 
     Raises:
-        DataError: If a line is not an object with this key, or has a member `strukt` already, or if its text
-            cannot be read. The error names the line.
+        DataError: If a line is not an object with this key, has a member `strukt` already, or has a value other
+            than a string or null for the key; or if a sentence cannot be read. The error names the line.
 
     Examples:
         >>> import io

@@ -73,6 +73,9 @@ def places(
 def fingerprint(model: Path) -> str:
     """Return a digest of the files of a saved model that determine its predictions.
 
+    These are its configuration, vocabularies, and weights or ONNX graphs, and the files of a pretrained encoder.
+    Files that do not exist are skipped. The digest is SHA-256, in hexadecimal digits.
+
     Args:
         model: The folder of the model.
 

@@ -46,15 +46,15 @@ def cuts(path: str, column: str, size: int) -> list[int]:
 def annotate(path: str, column: str, start: int, stop: int, target: Path, annotate: Annotate) -> int:
     """Write the rows of a piece with a new column `strukt`, and all other columns unchanged, in constant memory.
 
-    Each line of a text is a sentence; the annotations of all sentences of a text are joined. The new column is
-    null in rows without text.
+    Each line of a text that is not blank is a sentence; the annotations of all sentences of a text are joined. The
+    new column is null in rows without sentences.
 
     Args:
         path: A Parquet file, which `cuts` has checked.
         column: The column of text.
         start: Index of the first row.
         stop: Index after that of the last row.
-        target: The file to write.
+        target: The file to write, which is replaced if it exists.
         annotate: Yields the annotation of each sentence of a plain text.
 
     Returns:

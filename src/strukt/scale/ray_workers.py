@@ -30,8 +30,8 @@ class Resources:
 
     Attributes:
         workers: Number of workers; if None, as many as fit into the cluster.
-        cpus: Number of CPUs, and of threads, of each worker.
-        gpus: Number of GPUs of each worker; a fraction if several workers share a GPU.
+        cpus: Number of CPUs of each worker; rounded down, but at least 1, it is the number of its threads.
+        gpus: Number of GPUs of each worker; a fraction if several workers share a GPU, 0 to compute on CPUs.
     """
 
     workers: int | None = None
@@ -40,22 +40,26 @@ class Resources:
 
 
 def outcomes(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterator[Outcome]:
-    """Annotate shards on workers, each of which loads the model.
+    """Annotate shards on workers of Ray, each of which loads the model.
 
-    The part of a shard is written atomically. If a worker dies, only its current shard is lost, and another worker
-    repeats it.
+    Workers run on the cluster that the environment variable RAY_ADDRESS names; without it, on this machine. The
+    part of a shard is written atomically. If a worker dies, only its current shard is lost. Other workers repeat
+    this shard, with at most `ATTEMPTS` attempts in all.
 
     Args:
-        job: The job of all workers, which need access to the model, the corpora and the folder of the parts.
-        shards: The shards to annotate.
+        job: The settings that all workers share. They need access to the model, the corpora and the folder of the
+            parts.
+        shards: One or more shards to annotate.
         resources: Resources of the workers.
 
     Yields:
-        The outcome of each shard, in the order in which the shards are finished.
+        The outcome of each shard, in the order in which the shards are finished; last, those of shards without an
+        answer, if their parts are missing. Exceptions in a worker are reported in the outcome of its shard.
 
     Raises:
         MissingExtraError: If Ray is not installed.
-        SettingError: If no worker fits into the cluster.
+        SettingError: If the number of workers is None, and no worker fits into the cluster.
+        DataError: If the folder of the parts cannot be read at the end.
     """
     ray = _ray()
     with _cluster(ray, resources):
@@ -136,7 +140,7 @@ class RayWorker:
     """A worker in a process of Ray.
 
     Args:
-        job: The job of all workers.
+        job: The settings that all workers share.
         shards: All shards, which batches refer to by index.
         threads: Number of threads of PyTorch.
         begun: Start of the run, in seconds since 1970.
@@ -152,7 +156,10 @@ class RayWorker:
         self._worker: Worker | None = None
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Annotate the shards with the indices in `batch["number"]`; return their outcomes as JSON."""
+        """Annotate the shards with the indices in `batch["number"]`; return their outcomes as JSON.
+
+        Exceptions are reported in the outcomes. The model is loaded for the first shard.
+        """
         return {"outcome": [self._do(self._shards[int(number)]).to_json() for number in batch["number"]]}
 
     def _do(self, shard: Shard) -> Outcome:

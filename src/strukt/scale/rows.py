@@ -15,7 +15,7 @@ ROWS = 4096
 """Maximum number of rows in memory at the same time."""
 
 Annotate = Callable[[IO[bytes]], Iterator[str]]
-"""A function that yields the annotation of each sentence of a plain text."""
+"""A function from a stream of plain text, with one sentence per line, to an iterator of their annotations."""
 
 
 def sentences(text: str | None) -> list[str]:
@@ -34,10 +34,10 @@ def annotated(
     """Return the joined annotations of the sentences of each row; None for rows without sentences.
 
     Args:
-        path: The name of the file for error messages, if it has a name.
+        path: The name of the file for error messages; None if it has no name.
         numbers: The numbers of the rows in the file, counted from 1.
         rows: The sentences of each row.
-        annotate: Yields the annotation of each sentence of a plain text.
+        annotate: Yields the annotation of each sentence, in order.
 
     Raises:
         DataError: If a sentence cannot be read. The error names the number of its row.

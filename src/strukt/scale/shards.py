@@ -48,13 +48,14 @@ class Input:
 
         Args:
             path: The file to annotate.
-            format: The format of the file; if None, it follows from the name.
+            format: The format of the file; if None, it follows from the name. Ignored for ``.parquet`` files.
             readers: The readers of the model, by format.
-            column: The column of the text, if the user named one. JSON lines are read as a table if a column was
-                named, or if the model cannot read annotation from JSON lines.
+            column: The column of the text, if the user named one, otherwise None. JSON lines are read as a table
+                if a column was named, or if the model cannot read annotation from JSON lines.
 
         Raises:
-            DataError: If the path is not a regular file, or if its format is unknown to the readers.
+            DataError: If the path does not exist or is not a regular file, if the name does not determine the
+                format, or if the model has no reader for the format.
         """
         with explained(path, "read"):
             status = os.stat(path)
@@ -71,15 +72,17 @@ class Input:
         return Input(path, format, status.st_size, status.st_mtime_ns)
 
     def cuts(self, readers: Readers, column: str, size: int) -> list[int]:
-        """Return the positions (bytes or rows) at which the pieces of the corpus begin, and its end.
+        """Return the positions (rows of Parquet, otherwise bytes) at which its pieces begin, and that of its end.
 
         Args:
             readers: The readers of the model, by format.
-            column: The column of the text in Parquet.
+            column: The column of the text in Parquet; ignored for other formats.
             size: Size of a piece in bytes.
 
         Raises:
-            DataError: If the corpus cannot be read.
+            DataError: If the corpus cannot be read, or if a Parquet file has no such column of text, or has a
+                column `strukt` already.
+            MissingExtraError: If the corpus is a Parquet file, and pyarrow is not installed.
         """
         if self.format == PARQUET:
             return parquet.cuts(self.path, column, size)
@@ -110,13 +113,13 @@ class Shard:
 def shards(
     inputs: Sequence[Input], places: Sequence[Sequence[int]], readers: Readers, plain: bool = False
 ) -> list[Shard]:
-    """Return all shards, in the order of the corpora.
+    """Return the shards of all corpora in order; their parts are numbered from 0.
 
     Args:
         inputs: The corpora to annotate.
-        places: The cuts of each corpus, as `Input.cuts` returns them.
+        places: The positions at which each corpus is cut, as `Input.cuts` returns them.
         readers: The readers of the model, by format.
-        plain: Whether parts are plain text, unless the corpus is a table.
+        plain: Whether parts are plain text; those of tables are tables in any case.
 
     Examples:
         >>> news = Input("news.txt", "text", 300, 0)

@@ -13,8 +13,9 @@ from strukt.data.files.digests import explained
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to; when the context ends without an exception, rename it to `path`.
+    """Yield a temporary path to write to; when the context ends without an exception, rename the file to `path`.
 
+    A file at `path` is replaced. After an exception, the temporary file is removed, and `path` stays as it was.
     The temporary name contains the host name and the process ID. If the process is killed, the temporary file
     remains; `remove_leftovers` removes those of files named ``part-*``.
 
@@ -22,7 +23,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         path: The final path of the file.
 
     Raises:
-        DataError: If the file cannot be written.
+        DataError: If the file cannot be written, or if an OSError is raised in the context.
 
     Examples:
         >>> import tempfile

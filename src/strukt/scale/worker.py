@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """The job of all workers, which can be sent to other processes.
+    """The settings that all workers of a run share; they can be sent to other processes.
 
     Attributes:
         model: The absolute path of the model's folder.
         folder: The absolute path of the folder for the parts.
         annotation: Options of the annotation.
         column: The column of the text in Parquet and JSON lines.
-        device: The device to compute on.
+        device: The device to compute on, such as ``cpu`` or ``cuda``.
     """
 
     model: str
@@ -46,7 +46,8 @@ class Outcome:
 
     Attributes:
         part: The name of the shard's part.
-        sentences: Number of annotated sentences.
+        sentences: Number of sentences that were annotated; 0 if the part was not written, or if another worker had
+            written it before.
         error: The reason why the part was not written; empty if it was.
         warnings: The texts of warnings during the annotation.
     """
@@ -76,8 +77,8 @@ class Worker:
     """A worker that annotates shards with one loaded model.
 
     Args:
-        job: The job of all workers.
-        model: The loaded model.
+        job: The settings that all workers share.
+        model: The loaded model, which is moved to the device of the job.
     """
 
     def __init__(self, job: Job, model: Model) -> None:
@@ -88,13 +89,16 @@ class Worker:
     def do(self, shard: Shard) -> Outcome:
         """Annotate a shard, and write its part atomically and in constant memory.
 
-        Warnings of repairs are reported for the first shard of a corpus only.
-
         Args:
             shard: The shard to annotate.
 
         Returns:
-            The outcome, which reports errors of the corpus; they are not raised.
+            The outcome. A `DataError` is not raised, but reported in it. Warnings about repaired data are included
+            only for the first shard of a corpus.
+
+        Raises:
+            SettingError: If words are to be filled in, and the model cannot do it.
+            MissingExtraError: If the corpus is a Parquet file, and pyarrow is not installed.
         """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
