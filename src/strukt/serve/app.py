@@ -69,9 +69,9 @@ def create_app(
     """Return an application that serves models.
 
     Args:
-        models: One or more models by name, ready to predict.
-        limits: Limits on requests; `Limits()` by default.
-        when_ready: Called once all models have warmed up.
+        models: One or more models by name, ready to predict; see `served_model.serve`.
+        limits: Limits on requests; `Limits()` if None.
+        when_ready: Called once all models have warmed up, in a thread; by default, nothing happens then.
         hosts: The host names, without ports, that requests may be addressed to: `guard.LOOPBACK` for a service
             for its own machine only; None for any name.
     """

@@ -14,7 +14,8 @@ from strukt.serve.refusals import problem
 def protocol(seconds: float) -> type[asyncio.Protocol]:
     """Return a server protocol that closes a connection if the head of a request does not arrive in time.
 
-    Uvicorn itself waits forever for the rest of a head, and for the first byte of a new connection.
+    If a part of the head has arrived, the connection gets a response with status 408 first. Uvicorn itself waits
+    forever for the rest of a head, and for the first byte of a new connection.
 
     Args:
         seconds: Time limit for a head, in seconds.

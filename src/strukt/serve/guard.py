@@ -36,13 +36,15 @@ requests = logging.getLogger("strukt.serve.requests")
 class Guard:
     """Count and log requests, add `HEADERS` to responses, and answer unexpected errors with status 500.
 
+    An unexpected error after the response has begun is raised again, so that the server closes the connection.
+
     The log has the method of a request, its path (one of `paths`, or "other"), the status, the duration and the
     name of the model, but no text of the client and no path that is not one of `paths`.
 
     Args:
         app: The guarded application.
         metrics: The counters of the service.
-        paths: Paths that are counted separately; all others are counted as "other".
+        paths: Paths that are counted separately.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
@@ -88,7 +90,7 @@ class Guard:
 
 
 class Hosts:
-    """Reject requests that are not addressed to a host name of the service.
+    """Reject requests that are not addressed to a host name of the service, with status 421.
 
     Another site can point its own name at this machine, so that browsers take the service for a part of that site
     (DNS rebinding). The requests of these browsers are addressed to the name of the site.
@@ -114,6 +116,8 @@ class Hosts:
 
 class BodyLimit:
     """Read the body of a request before the application does, and reject requests beyond limits of size or time.
+
+    The status is 413 for a body that is too large, and 408 for one that arrives too late.
 
     Args:
         app: The application that answers requests within the limits.

@@ -21,7 +21,7 @@ from strukt.viz.structures import LEAST
 
 
 class RequestError(StruktError):
-    """A model does not support a request, or has no answer to it."""
+    """There is no model of the requested name, or it does not support the request or has no answer to it."""
 
 
 class Layer(NamedTuple):

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field
 from pydantic import Tag as Case
 
 View = Literal["mode", "marginals", "samples", "kbest", "sparsemap"]
-"""Views of a distribution over structures that a request may ask for."""
+"""The structures of a distribution that a request may ask for: the best one, also with the marginals of its parts;
+samples; the k best; or those of SparseMAP, a sparse mixture of structures."""
 
 Format = Literal["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"]
 """Formats of files, as in `strukt.data.corpus.FORMATS`."""
@@ -19,7 +20,10 @@ Text = Annotated[
 
 
 class Message(BaseModel):
-    """Base class of messages, with strict types, so that wrong values are reported instead of converted."""
+    """Base class of messages, which are immutable.
+
+    Types are strict, and unknown fields are rejected, so that mistakes are reported, not converted or ignored.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
@@ -37,12 +41,12 @@ class Tag(Message):
 
 
 class Arc(Message):
-    """The head of a word, and the label of the arc to it.
+    """The head of a word, and the label of the arc between them.
 
     Attributes:
         word: The word, counted from 1.
         head: The head of the word, counted from 1; 0 is the root.
-        relation: The label of the arc; omitted for an arc with any label.
+        relation: The label of the arc; if omitted, a required or forbidden arc may have any label.
     """
 
     word: int = Field(ge=1)
@@ -94,15 +98,15 @@ class PredictRequest(Message):
     Attributes:
         texts: The texts, one sentence each.
         model: The name of a model; may be omitted if there is only one.
-        view: The view of the distribution.
+        view: The structures to return; `ModelCard.views` lists those of a model.
         temperature: Divisor of all scores; above 1, the distribution becomes more even, below 1 more peaked.
-        k: Number of structures in the view `kbest`, and of samples in the view `samples`.
+        k: Maximum number of structures in the view `kbest`, and number of samples in the view `samples`.
         seed: Seed of the view `samples`; the same seed draws the same samples.
         required: Consider only structures with all of these parts; for a single text.
         forbidden: Consider only structures with none of these parts; for a single text.
         pictures: Also return pictures of each structure.
-        annotation: Also return the sentence annotated with each structure, and once with the required and
-            forbidden parts only.
+        annotation: Also return the sentence annotated with each structure, and the sentence annotated with only
+            the required and forbidden parts.
     """
 
     texts: list[Text] = Field(min_length=1, max_length=64)
@@ -122,8 +126,8 @@ class AnnotatedPart(Message):
 
     Attributes:
         part: The part, in the form in which a request can require or forbid it.
-        relation: The label of the arc, if the part is an arc.
-        probability: The marginal probability, in the view `marginals`.
+        relation: The label of the arc, if the part is an arc of a structure; omitted for alternatives.
+        probability: The marginal probability in the view `marginals`; omitted in other views.
     """
 
     part: Part
@@ -135,9 +139,11 @@ class Structure(Message):
     """A structure of a sentence: a tag sequence, a tree, or a set of entities.
 
     Attributes:
-        parts: The parts of the structure.
-        probability: Probability of the structure, given the required and forbidden parts and the temperature.
-        weight: Weight of the structure in the view `sparsemap`; its share of the samples in the view `samples`.
+        parts: The parts of the structure; empty for models without a distribution over structures.
+        probability: Probability of the structure, given the required and forbidden parts and the temperature;
+            omitted for models without a distribution over structures.
+        weight: Weight of the structure in the view `sparsemap`; its share of the samples in the view `samples`;
+            omitted in other views.
         pictures: The picture as SVG, if requested; of a pipeline, one of tags and tree, and one of entities.
         annotation: The sentence with this structure, if requested: JSON lines for entities, otherwise CoNLL-U.
     """
@@ -159,10 +165,10 @@ class TextResult(Message):
         alternatives: All parts with a probability of at least 0.01, in the view `marginals`.
         overlay: Up to nine of the first structures in one picture as SVG, if there are several and pictures were
             requested. Parts that all structures share are grey; other parts show the total weight of the
-            structures with the part (shares of `samples`, probabilities of `kbest`).
+            structures with the part, where weights in the view `kbest` are probabilities.
         partial: The sentence in which only the required and forbidden parts are annotated, as
             `strukt train --partial` reads it, if annotation was requested.
-        output: The output of `strukt predict`, for models without a distribution over structures.
+        output: The output of `strukt predict`, only for models without a distribution over structures.
     """
 
     words: list[str]
@@ -192,9 +198,9 @@ class AnnotateRequest(Message):
         name: The name of the file, for error messages; its suffix, such as `.conllu` or `.txt`, determines the
             format.
         text: The content of the file.
-        format: The format of the file, if the name does not determine it.
+        format: The format of the file; if omitted, the name determines it.
         model: The name of a model; may be omitted if there is only one.
-        probabilities: Also write the probability of each predicted part.
+        probabilities: Also write the probability of each predicted part into the annotated file.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -208,7 +214,7 @@ class AnnotateResponse(Message):
     """An annotated file, as `strukt predict` writes it.
 
     Attributes:
-        name: A name for the file.
+        name: A name for the annotated file, such as `text.annotated.conllu` for `text.txt`.
         text: The content of the file.
         sentences: Number of sentences.
         words: Number of words.
@@ -229,7 +235,8 @@ class ModelCard(Message):
         name: The name of the model.
         task: The task of the model.
         views: The views that the model supports.
-        parts: The kinds of parts that a request can require or forbid, with the labels that they may have.
+        parts: The kinds of parts that a request can require or forbid, with the labels that they may have; empty
+            if it cannot.
         file: A name for files of annotated sentences; null if annotation is not returned.
         examples: Example texts from the development corpus.
     """

@@ -30,12 +30,12 @@ KINDS = {
 
 
 def problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return an error as a response.
+    """Return an error response, whose JSON body has the fields of `messages.Problem`.
 
     Args:
         status: The HTTP status of the response.
-        message: The reason. It may quote any text of the client: control characters are replaced, and long
-            messages shortened.
+        message: The reason. It may quote any text of the client: control characters are replaced, and longer
+            messages are shortened to `LONGEST` characters.
         headers: Additional headers of the response.
     """
     return JSONResponse({"error": _shortened(message, LONGEST)}, status, headers=headers)

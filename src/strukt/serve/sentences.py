@@ -29,8 +29,8 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
         most: Maximum number of words.
 
     Raises:
-        TextError: If the text has no words, too many words or control characters, is a tree in brackets, or does
-            not have two lines for a pair.
+        TextError: If the text has no words, too many words or control characters; if it is a tree in brackets, and
+            the model reads trees; or if it does not have two lines, and the model compares two sentences.
         DataError: If the reader of the model rejects the words.
     """
     _require_text(text)

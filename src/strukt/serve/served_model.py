@@ -48,6 +48,8 @@ from strukt.viz import svg
 class ServedModel(ABC):
     """A model that is served under a name.
 
+    A subclass implements `describe`, which the constructor calls, and `predict`.
+
     Args:
         name: The name of the model.
         model: The model, ready to predict.
@@ -72,8 +74,13 @@ class ServedModel(ABC):
     def predict(self, sentence: Sentence, request: PredictRequest, deadline: Deadline) -> TextResult:
         """Return the result of a request for one sentence.
 
+        Args:
+            sentence: One of the sentences that `sentences` returned for the request.
+            request: The request.
+            deadline: The deadline of the request.
+
         Raises:
-            StruktError: If the request has no answer.
+            StruktError: If the request has no answer, for example because no structure has all required parts.
             LateError: If the deadline passes before the result is complete.
         """
 
@@ -81,7 +88,8 @@ class ServedModel(ABC):
         """Return the texts of a request as sentences.
 
         Raises:
-            RequestError: If the model does not support the view or the conditions of the request.
+            RequestError: If the model does not support the view of the request or required and forbidden parts, or
+                if there are such parts for several texts.
             TextError: If a text cannot be read.
             DataError: If the reader of the model rejects a text.
         """
@@ -98,7 +106,7 @@ class ServedModel(ABC):
 
 
 class ServedPrediction(ServedModel):
-    """A served model without a distribution over structures, which only predicts."""
+    """A served model without a distribution over structures: its only view is `mode`, and its results are text."""
 
     @override
     def describe(self, name: str) -> ModelCard:
@@ -121,7 +129,8 @@ class ServedDistribution(ServedModel):
     Args:
         name: The name of the model.
         model: The model, ready to predict.
-        structures: The structures of each component, by its name; of a model of a single task, by its task.
+        structures: The structures of each component of a pipeline, by its name; otherwise, those of the model, by
+            its task.
         words: Maximum number of words of a text.
     """
 
@@ -219,11 +228,12 @@ def examples(model: Model) -> list[str]:
 
 
 def serve(name: str, model: Model, words: int) -> ServedModel:
-    """Wrap a model to serve its distribution over structures; without a distribution, its predictions.
+    """Wrap a model to serve its distribution over structures, or only its predictions if it has none.
 
     Args:
         name: The name of the model.
-        model: The model, ready to predict.
+        model: The model, ready to predict. It is modified: its encoder, if it has one, caches the last result of
+            each thread from now on.
         words: Maximum number of words of a text.
     """
     if isinstance(model, EncodedModel):

@@ -57,6 +57,8 @@ class Service:
     def warm_up(self, when_ready: Callable[[], None]) -> None:
         """Compute each view of each model once, so that no request waits for a compiler.
 
+        Failures are logged, not raised.
+
         Args:
             when_ready: Called at the end, unless the service is closed before.
         """
@@ -78,8 +80,8 @@ class Service:
 
         Raises:
             StruktError: If the request has no answer.
-            OverloadError: If too many other requests wait, or if the answer is late during the warm-up.
-            LateError: If the answer is late after the warm-up.
+            OverloadError: If too many other requests wait, or if there is no answer in time during the warm-up.
+            LateError: If there is no answer in time after the warm-up.
         """
         sentences = served.sentences(request)
 
@@ -96,9 +98,10 @@ class Service:
         """Annotate a file with a model, in batches between which the threads compute other requests.
 
         Raises:
-            FileError: If the file cannot be annotated.
-            OverloadError: If too many other requests wait, or if the answer is late during the warm-up.
-            LateError: If the answer is late after the warm-up.
+            FileError: If the file cannot be read, a sentence has too many words, or the format of the file cannot
+                hold the predictions.
+            OverloadError: If too many other requests wait, or if a batch is not ready in time during the warm-up.
+            LateError: If a batch is not ready in time after the warm-up.
         """
         sentences, notes = await self._computed(
             lambda _: files.sentences_of(served.model, file, served.words)

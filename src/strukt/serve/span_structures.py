@@ -90,16 +90,20 @@ class Spans(Structures[SpanModel, Span]):
         return self.model.partly_annotated(sentence, spans)
 
     def label(self, number: int) -> str:
-        """Return the label of a number in an event."""
+        """Return the label that a number in an event stands for."""
         return self.model.vocabularies["labels"].symbols[number]
 
     def code(self, number: int) -> int | None:  # noqa: ARG002
-        """Return the code of a number in an event; None if the model has no codes."""
+        """Return the binary code that a number in an event stands for; None if the model has no codes."""
         return None
 
 
 class Codes(Spans):
-    """The trees of a model with binary codes in place of labels; its scores are those of single bits."""
+    """The trees of a model with binary codes in place of labels.
+
+    Its scores are those of single bits, so that no parts can be required or forbidden, and there are no marginals
+    of parts.
+    """
 
     kind = None
     has_marginals = False
@@ -119,7 +123,10 @@ class Codes(Spans):
 
 
 class Chunks(Spans):
-    """The flat entities of a model that tags words: the spans that its tag sequences mark."""
+    """The flat entities of a model that tags words: the spans that its tag sequences mark.
+
+    The marginals of the distribution are those of tags, not of spans, so that there is no view `marginals`.
+    """
 
     has_marginals = False
 

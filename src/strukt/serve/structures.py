@@ -68,12 +68,16 @@ class Answer:
 class Structures(ABC, Generic[ModelT, PartT]):
     """A model of a task, and the conversion of its structures to parts and pictures.
 
+    A subclass sets `kind` and `file`, and implements the abstract members: `labels`, `used`, `part`, `index`,
+    `prediction`, `picture` and `partial`.
+
     Args:
         model: A model of the task.
 
     Attributes:
         kind: The kind of parts that can be required or forbidden; None if no parts can be.
-        has_marginals: True if marginals are those of parts, so that the view `marginals` makes sense.
+        has_marginals: True if the marginals of the distribution are probabilities of parts, so that the model has
+            the view `marginals`.
         file: A name for files of annotated sentences.
     """
 
@@ -104,10 +108,10 @@ class Structures(ABC, Generic[ModelT, PartT]):
 
     @abstractmethod
     def index(self, part: PartT) -> Index:
-        """Return the index of a part, which may lie outside the sentence.
+        """Return the index of a part in the main scores; it is out of range if the part is outside the sentence.
 
         Raises:
-            PartError: If the model has no such label, or if no structure can have this part.
+            PartError: If the model has no such label, or if no structure of any sentence can have this part.
         """
 
     @abstractmethod
@@ -134,45 +138,61 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """
 
     def savable(self, sentence: Sentence) -> Sentence:
-        """Return a sentence in the format in which it is saved; by default, as it is."""
+        """Return a sentence in the format in which it is saved; by default, the same object."""
         return sentence
 
     def relations(self, prediction: Prediction) -> Sequence[str]:  # noqa: ARG002
-        """Return the labels of arcs in a prediction, because arcs as parts may have none; otherwise empty."""
+        """Return the label of each arc in a prediction, which events lack; empty for structures without arcs."""
         return ()
 
     def distribution(self, batch: Batch, request: PredictRequest) -> StructuredDistribution:
         """Return the distribution over structures of a sentence under the conditions of a request.
 
+        Args:
+            batch: The sentence, as a batch.
+            request: The request, with required and forbidden parts and a temperature.
+
         Raises:
-            PartError: If a condition cannot be met by any structure of the sentence.
+            PartError: If a part is outside the sentence, has an unknown label, or cannot be in any structure.
         """
         return self.reshaped(self.model.distribution_of(batch), request)
 
     def reshaped(self, distribution: StructuredDistribution, request: PredictRequest) -> StructuredDistribution:
-        """Condition a distribution on the required and forbidden parts, and divide its scores by a temperature."""
+        """Return a new distribution under the conditions of a request, with scores divided by its temperature.
+
+        Raises:
+            PartError: As for `distribution`.
+        """
         required, forbidden = self.masks(request, distribution.scores[0].shape[1:])
         conditional = distribution.condition(required.unsqueeze(0), forbidden.unsqueeze(0))
         return at_temperature(conditional, request.temperature)
 
     def masks(self, request: PredictRequest, shape: torch.Size) -> tuple[Tensor, Tensor]:
-        """Return masks of the required and of the forbidden parts, in the shape of the main scores."""
+        """Return masks of the required and of the forbidden parts.
+
+        Args:
+            request: The request with the parts.
+            shape: Shape of the main scores, without the batch axis; that of the masks.
+
+        Raises:
+            PartError: As for `distribution`.
+        """
         required, forbidden = self.chosen(request.required), self.chosen(request.forbidden)
         return self.mask(required, shape), self.mask(forbidden, shape)
 
     def chosen(self, parts: Sequence[Part]) -> list[PartT]:
-        """Return the parts whose kind is that of these structures."""
+        """Return those of the given parts whose kind is that of these structures."""
         return [cast("PartT", part) for part in parts if kind_of(part) == self.kind]
 
     def mask(self, parts: Sequence[PartT], shape: Sequence[int]) -> Tensor:
-        """Return a mask of the main scores of a sentence that is true for some parts.
+        """Return a mask of the main scores of a sentence that is True for the given parts only.
 
         Args:
             parts: The parts.
             shape: Shape of the main scores, without the batch axis.
 
         Raises:
-            PartError: If a part is outside the sentence.
+            PartError: As for `distribution`.
         """
         chosen = torch.zeros(tuple(shape), dtype=torch.bool)
         for part in parts:

@@ -77,7 +77,10 @@ class Tags(WordStructures[Tagger, Tag]):
 
 
 class Arcs(WordStructures[Parser, Arc]):
-    """The dependency trees of a parser."""
+    """The dependency trees of a parser.
+
+    Events have heads only. Conditions on relations change the scores of arcs, and the relations of predictions.
+    """
 
     kind = "arc"
     file = "trees.conllu"

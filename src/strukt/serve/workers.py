@@ -35,8 +35,8 @@ class Deadline:
     """The deadline of a request, which long computations check regularly.
 
     Attributes:
-        time: The deadline, on the clock `time.monotonic`.
-        hung_up: Set when the client closes the connection before the deadline.
+        time: The deadline, on the clock `time.monotonic`; infinite if there is none.
+        hung_up: An event that is set when the client closes the connection before the deadline.
 
     Examples:
         >>> Deadline().check()
@@ -49,7 +49,7 @@ class Deadline:
     hung_up: threading.Event = field(default_factory=threading.Event)
 
     def check(self) -> None:
-        """Stop a computation whose result nobody waits for.
+        """Raise an exception if nobody waits for the result of the computation any more.
 
         Raises:
             LateError: If the deadline has passed, or the client has closed the connection.
@@ -59,7 +59,7 @@ class Deadline:
 
 
 class Workers:
-    """A pool of threads, each of which keeps a core busy, because kernels release the interpreter lock.
+    """A pool of threads that compute at the same time, because kernels release the interpreter lock.
 
     Args:
         limits: The number of threads, and the maximum number of waiting calls and duration of a call.
@@ -87,7 +87,7 @@ class Workers:
         return self.late >= self.limits.threads
 
     async def run(self, function: Callable[[Deadline], Result]) -> Result:
-        """Call a function in one of the threads, and return its result.
+        """Call a function in one of the threads; return its result, or raise its exception.
 
         Args:
             function: The function to call, with the deadline of the call as argument.
