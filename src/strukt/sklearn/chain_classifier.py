@@ -33,20 +33,20 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     `X` is a list of sequences. A token is a dictionary from names to values as in python-crfsuite (a number or
     bool is the value of the attribute `name`, a string makes the attribute `name:string` of value 1, a list, set
-    or dictionary is nested), a list of names, or a vector. A sequence of vectors is an array `(n, d)`. `y` is a
-    list of as many sequences of labels, all strings or all numbers.
+    or dictionary is nested), a list of names, or a vector. A sequence of n vectors of size d is an array `(n, d)`.
+    `y` is a list of as many sequences of labels, all strings or all numbers.
 
-    Training minimises, summed over all sequences and in float64,
+    Training minimises, in float64,
 
-        -log p(y | X) + c1 * |w|_1 + c2 * |w|^2,
+        -log p(y | X) + c1 * |w|_1 + c2 * |w|^2
 
-    which is the objective of CRFsuite. The parameters have the names of sklearn-crfsuite and the defaults of
-    CRFsuite; only `learning_rate` is new.
+    for the weights w, where -log p is the sum over all sequences. This is the objective of CRFsuite. The
+    parameters have the names of sklearn-crfsuite and the defaults of CRFsuite; only `learning_rate` is new.
 
     Args:
-        c1: Weight of the L1 norm; most weights become 0.
+        c1: Weight of the L1 norm; if it is above 0, many weights become 0.
         c2: Weight of the squared L2 norm.
-        min_freq: Minimum frequency in the training data; rarer features get no weight.
+        min_freq: Minimum sum of the absolute values of a feature in the training data; rarer ones get no weight.
         all_possible_states: Give each attribute a weight for every label, including labels that it never occurs
             with. Attributes of vectors always have all weights.
         all_possible_transitions: Give each pair of labels a weight, including pairs that never occur.
@@ -59,10 +59,13 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: The labels, sorted.
-        n_features_in_: The size d of vectors; absent for dictionaries.
+        n_features_in_: The size d of vectors; absent for dictionaries and lists of names.
         n_iter_: Number of iterations of the last `fit`.
         loss_: The objective at the end of the last `fit`.
         converged_: True if the last `fit` ended before `max_iterations`.
+
+    A model that was trained by `partial_fit` alone has no `n_iter_`, `loss_` and `converged_`. If a model has not
+    been trained, methods and properties that need one raise `sklearn.exceptions.NotFittedError`.
 
     The class is not a `sklearn.base.ClassifierMixin`, because scikit-learn would then expect a label for each
     sample, and reject lists of labels. For the same reason, cross-validation does not stratify sequences.
@@ -147,7 +150,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         Args:
             X: A list of sequences of dictionaries, lists of names, or vectors.
             y: The label of each token: a list of labels for each sequence.
-            classes: All possible labels; required in the first call if `y` lacks some of them.
+            classes: All possible labels; required in the first call if `y` lacks some of them. None for those of
+                `fit` or of the first call, or, in the first call, for those in `y`.
 
         Raises:
             ValueError: If X and y do not match, if a parameter is out of range, if a label is NaN or not one of
@@ -178,11 +182,12 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> list[list[Any]]:  # noqa: N803
-        """Return the best labels of each sequence (Viterbi 1967); time O(m + n c^2).
+        """Return the best labels of each sequence (Viterbi 1967); attributes without a weight are ignored.
 
         Raises:
             ValueError: If X is not a list of sequences as in `fit`.
-            sklearn.exceptions.NotFittedError: If the model has not been fitted.
+
+        Complexity: Time O(m + n c^2) for n tokens with m weights in total and c labels.
         """
         rows = self._rows(X)
         classes = self._model.classes
@@ -193,11 +198,10 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
-        """Return the probability of each label for each token of each sequence.
+        """Return the probability of each label, as a dictionary for each token of each sequence.
 
         Raises:
             ValueError: If X is not a list of sequences as in `fit`.
-            sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         rows = self._rows(X)
         classes = self._model.classes
@@ -215,7 +219,6 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
         Raises:
             ValueError: If X and y do not match, or if X has no tokens.
-            sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         predicted = self.predict(X)
         labels = as_sequences("y", y)
@@ -246,11 +249,10 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return dict(self._model.transition_features())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Save the model to a folder, as `model.json` and `weights.safetensors`, never pickle.
+        """Save the model to a folder, created if missing, as `model.json` and `weights.safetensors`, never pickle.
 
         Raises:
             strukt.errors.DataError: If a file cannot be written.
-            sklearn.exceptions.NotFittedError: If the model has not been fitted.
         """
         check_is_fitted(self)
         names = ("n_iter_", "loss_", "converged_")

@@ -52,13 +52,13 @@ ONE_THREAD = OneThread()
 
 
 class Stopping(NamedTuple):
-    """Stopping criteria, in the terms of CRFsuite.
+    """Stopping criteria, with the names of CRFsuite; minimisation ends when one of them is met.
 
     Attributes:
         max_iterations: Maximum number of iterations, 1 or more; no limit if None.
         epsilon: Stop when the gradient is smaller: for OWL-QN, its norm divided by the larger of 1 and the norm of
             the point; for L-BFGS-B, its largest absolute entry.
-        period: Number of iterations over which progress is measured.
+        period: Number of iterations over which the decrease of the objective is measured.
         delta: Stop when the relative decrease of the objective over `period` iterations is less.
     """
 
@@ -69,13 +69,13 @@ class Stopping(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """The result of a minimisation.
+    """The result of a minimisation over points with n coordinates.
 
     Attributes:
         point: `(n,)`, the last point.
         value: The objective at this point, with the penalty.
         iterations: Number of iterations.
-        converged: False if `Stopping.max_iterations` stopped it.
+        converged: False if the minimisation ended only because of `Stopping.max_iterations`.
     """
 
     point: Array
@@ -99,11 +99,13 @@ def minimise(
     """Minimise `objective(x) + l1 * |x|_1` for a convex and smooth objective.
 
     Args:
-        objective: Returns the value and the gradient `(n,)`, a new array, of the smooth part.
-        start: `(n,)`, the first point.
+        objective: Returns the value and the gradient `(n,)`, a new array, of the smooth part at a point `(n,)`,
+            which it must not modify.
+        start: `(n,)`, the first point; it is not modified.
         l1: Weight of the L1 norm, 0 or more.
         stopping: The stopping criteria.
-        report: Called after each iteration with its number, the value of the objective and the point.
+        report: Called after each iteration with its number, from 1, the value of the objective with the penalty,
+            and the point, which it must not modify. None for no reports.
 
     With a penalty, the algorithm is OWL-QN (Andrew and Gao 2007, algorithm 2), but the curvature is estimated only
     for coordinates that are not 0, as in the projected scaled sub-gradient method (Gafni-Bertsekas variant,
@@ -112,7 +114,7 @@ def minimise(
     a penalty, the algorithm is SciPy's L-BFGS-B (Byrd et al. 1995). During minimisation, BLAS runs on one thread:
     the algorithms only add and multiply vectors, for which more threads mostly wait.
 
-    Complexity: Time O(n) per iteration, in addition to the objective.
+    Complexity: Time O(n) per iteration for n coordinates, in addition to the objective.
 
     Examples:
         >>> def squares(x):

@@ -32,7 +32,7 @@ TagAttribute = Literal["tag_", "pos_"]
 class Analysis:
     """A predicted structure over the words of a sentence.
 
-    Attributes that the model does not predict are None. Probabilities are empty unless requested.
+    Attributes that the model does not predict are None. Probabilities are empty if they were not requested.
 
     Attributes:
         tags: The tag of each word.
@@ -40,8 +40,8 @@ class Analysis:
         relations: The relation of each word to its head.
         spans: First word (from 0), word after the last, and label of each span; outer spans before inner spans.
         bracketed: The constituency tree in brackets, in one line.
-        word_probabilities: The probability of each word's tag, or of the arc from its head.
-        tag_probabilities: The probability of each word's tag, if `word_probabilities` are those of arcs.
+        word_probabilities: The probability of each word's tag; of the arc from its head, if heads are predicted.
+        tag_probabilities: The probability of each word's tag, if both tags and heads are predicted.
         relation_probabilities: The probability of each word's relation, given its head.
         span_probabilities: The probability of each span.
     """

@@ -71,7 +71,8 @@ class StruktComponent(Pipe):
 
     Raises:
         SettingError: If k is negative, or the model is for a task that is not listed above.
-        DataError: If the folder contains no model.
+        DataError: If the folder contains no model, or a damaged one.
+        MissingExtraError: If a package that the model needs is not installed.
 
     Examples:
         >>> import spacy
@@ -124,7 +125,9 @@ class StruktComponent(Pipe):
         """Annotate a document in place, and return it.
 
         Raises:
-            DataError: If the folder holds no model, or the hub has none.
+            DataError: If the model is loaded only now, and the folder holds no model, or the hub has none.
+            SettingError: If the model is loaded only now, and its task is not supported.
+            MissingExtraError: If a package that the model needs is not installed.
             ScoresError: If the scores of the model cannot be used, because they are NaN for example.
         """
         self._annotate([doc])
@@ -179,8 +182,13 @@ class StruktComponent(Pipe):
             path: The folder with the copied model.
             exclude: Ignored.
 
+        Returns:
+            The component itself.
+
         Raises:
             DataError: If a file is missing or damaged.
+            SettingError: If the task of the model is not supported.
+            MissingExtraError: If a package that the model needs is not installed.
         """
         self._load(os.fspath(path))
         return self
@@ -204,8 +212,13 @@ class StruktComponent(Pipe):
             data: The bytes that `to_bytes` returned.
             exclude: Ignored.
 
+        Returns:
+            The component itself.
+
         Raises:
             DataError: If the bytes are damaged, or a file is missing, damaged, or not a file of a model.
+            SettingError: If the task of the model is not supported.
+            MissingExtraError: If a package that the model needs is not installed.
         """
         try:
             files = srsly.msgpack_loads(data)

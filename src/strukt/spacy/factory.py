@@ -40,7 +40,8 @@ def make_component(
 
     Raises:
         SettingError: If k is negative, or the model is for a task that `StruktComponent` does not list.
-        DataError: If the folder contains no model.
+        DataError: If the folder contains no model, or a damaged one.
+        MissingExtraError: If a package that the model needs is not installed.
     """
     from strukt.spacy.component import StruktComponent
 

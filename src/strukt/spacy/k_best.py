@@ -30,7 +30,12 @@ AnalysisOf = Callable[[int, int, int], Analysis]
 
 
 class Weighted(NamedTuple):
-    """A structure and its probability."""
+    """A structure and its probability.
+
+    Attributes:
+        probability: The probability of the structure; the sum of those of merged structures, see `k_best`.
+        analysis: The structure, without probabilities of its parts.
+    """
 
     probability: float
     analysis: Analysis
@@ -53,12 +58,12 @@ def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[Best
 
     Args:
         model: A model that `require_supported` accepts.
-        sentences: The sentences; only their words are read.
-        k: The number of best structures of the distribution. Structures that are the same to spaCy, such as trees
-            with the same entities, are merged, and their probabilities added.
+        sentences: The sentences, each with at least one word; only their words are read.
+        k: The number of best structures of the distribution, 1 or more. Structures that are the same to spaCy,
+            such as trees with the same entities, are merged, and their probabilities added.
 
     Returns:
-        For each sentence and each component, at most k structures.
+        For each sentence and each component, at most k structures, the most probable first.
     """
     return model.batched(sentences, lambda batch: _of_batch(model, batch, k))
 

@@ -114,7 +114,7 @@ def sentence_tokens(doc: Doc) -> list[SentenceTokens]:
 def sentences(doc: Doc) -> list[conllu.Sentence]:
     """Return the sentences of a spaCy document as input for strukt's models: their words, without white space.
 
-    Annotation of the document is ignored, except sentence boundaries. A document without boundaries,
+    Annotation of the document is ignored, except sentence boundaries. A document without boundaries, such as one
     from a pipeline with neither a parser nor a `sentencizer`, is one sentence.
 
     Args:

@@ -48,7 +48,8 @@ def fit(
         task: One of `strukt.tasks.TASKS`.
         config: The configuration of the task.
         output: The folder of the model; checkpoints and logs are written to its subfolder `training`.
-        resume: Resume the interrupted run in that folder; the result is that of an uninterrupted run.
+        resume: Resume the interrupted run in that folder, with the same options and corpora; the result is that of
+            an uninterrupted run.
         train: The training corpus, in place of the file `config.train`.
         dev: The development corpus, in place of the file `config.dev`.
 
@@ -59,7 +60,8 @@ def fit(
     Raises:
         DataError: If a corpus, or the checkpoint to resume from, cannot be used; or if the disk is full.
         SettingError: If an option has an invalid value.
-        StruktError: If the folder is in use, or holds files that would be overwritten; if a corpus is missing; or
+        StruktError: If the folder is in use, cannot be written, or holds a model or files that would be
+            overwritten; if there is no run to resume, or it had other options or data; if a corpus is missing; or
             if training diverges.
         MissingExtraError: If Lightning, or a package that the model needs, is not installed.
         ValueError: If there is no such task, or the configuration is that of another task.

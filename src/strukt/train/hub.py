@@ -31,11 +31,11 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         model: The model, with its weights.
         metrics: The scores, as in metrics.json; none by default.
         environment: Versions and machine of the training run; those of this process by default.
-        card: The text of the card; generated from the records by default.
+        card: The text of the card; generated from the model, scores and environment by default.
 
     Attributes:
         model: The model, with its weights.
-        metrics: The scores, as in metrics.json.
+        metrics: The scores, as in metrics.json; empty if there are none.
         environment: Versions and machine of the training run; empty for those of this process.
         card: The text of the card; None if it is to be generated.
 
@@ -92,7 +92,10 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
         Args:
             name: The title of a generated card.
-            facts: Further facts for the card; if given, a saved card is ignored.
+            facts: Further facts for the card; if given, a saved card is ignored. None for no further facts.
+
+        Raises:
+            DataError: If a card is generated, and a file of the training data still exists, but cannot be read.
         """
         if self.card is not None and facts is None:
             return ModelCard(self.card)
@@ -119,10 +122,10 @@ def push(folder: str | os.PathLike[str], repository: str, private: bool = False)
     Args:
         folder: The folder of the model.
         repository: The repository on the hub, as `user/name`.
-        private: If the repository is created, make it private.
+        private: Whether a new repository is private; an existing one stays as it is.
 
     Returns:
-        The address of the commit.
+        The web address (URL) of the commit.
 
     Raises:
         DataError: If the folder holds no model with weights that can be loaded, or if the model cannot be pushed.

@@ -21,10 +21,13 @@ FAILURES = (OSError, ValueError, HTTPError)
 
 
 def download(name: str) -> str:
-    """Download a model unless the local cache of the hub has it; return its folder in the cache.
+    """Download a model to the local cache of the hub; return its folder in the cache.
+
+    Files that are in the cache are not downloaded again. If the hub cannot be reached, the model in the cache is
+    used.
 
     Args:
-        name: `hf://user/name`, or `hf://user/name@revision`.
+        name: `hf://user/name` for the latest revision, or `hf://user/name@revision`.
 
     Raises:
         DataError: If there is no such model, or if it is not in the cache and cannot be downloaded.

@@ -52,15 +52,15 @@ PLAIN_TEXT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that a card needs but the saved model does not record.
+    """Facts that a card needs but the saved model does not record; the card says which of them are not stated.
 
     Attributes:
-        licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`.
+        licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`; None if not stated.
         data: Names of the training data; by default, the name and version in the record that `strukt data get`
             left beside the corpus.
         data_licence: Licence of the training data; by default, the one in that record.
-        language: Codes of the languages, such as `en`.
-        trial: Scores and speed on test data.
+        language: Codes of the languages, such as `en`; empty if not stated.
+        trial: Scores and speed on test data; None if they were not measured.
     """
 
     licence: str | None = None
@@ -81,6 +81,9 @@ def model_card(
         environment: Versions and machine of its training run, as in environment.json.
         facts: Facts that the saved model does not record.
         name: The title of the card.
+
+    Raises:
+        DataError: If a file of the training or development data still exists, but cannot be read.
     """
     source = _source(model.config.train)
     data = list(facts.data) or ([f"{source['name']} {source['version']}"] if source else [])

@@ -31,7 +31,11 @@ class Processes:
         return self.on_machine * self.machines
 
     def trainer_options(self) -> dict[str, Any]:
-        """Return the options of Lightning's `Trainer` for these processes."""
+        """Return the options of Lightning's `Trainer` for these processes, as keyword arguments.
+
+        Raises:
+            ImportError: If Lightning is not installed.
+        """
         from lightning.fabric.plugins.environments.lightning import LightningEnvironment
         from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
         from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment

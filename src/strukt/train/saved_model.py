@@ -38,12 +38,12 @@ def save(
         model: The model to save.
         folder: The folder; created if it does not exist. A model in it is replaced.
         metrics: The scores, as `fit` returns them; none by default.
-        weights: Weights to save in place of those of the model.
+        weights: Weights to save, with the names of the model's ``state_dict``; those of the model by default.
         environment: Versions and machine of the training run; those of this process by default.
 
     Raises:
-        DataError: If a weight is NaN or too large, so that the model could not be loaded again, or if a file
-            cannot be written.
+        DataError: If a weight is NaN or too large, so that the model could not be loaded again; if a file cannot
+            be written; or if the path of the folder is not UTF-8.
     """
     tensors = model.state_dict() if weights is None else weights
     if fault := fault_of_weights(model, tensors):
@@ -53,7 +53,7 @@ def save(
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
-    """Load a saved model on the CPU, ready to predict.
+    """Load a saved model on the CPU, in evaluation mode, ready to predict.
 
     Args:
         folder: The folder of the model, or `hf://user/name` for a model on the Hugging Face Hub, which is

@@ -54,7 +54,8 @@ def run_trial(model: Model, sentences: Iterable[Sentence], name: str) -> Trial:
         name: Name of the corpus.
 
     Raises:
-        DataError: If the corpus holds no sentence, or `Model.measure` raises it.
+        DataError: If the corpus holds no sentence, or the model cannot be evaluated on it, for example because a
+            sentence lacks gold annotation.
     """
     known = list(sentences)
     if not known:

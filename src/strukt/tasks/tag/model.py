@@ -43,7 +43,16 @@ from strukt.viz import HeatMap, Lattice
 class Tagger(StructurePredictor):
     """A tagger: predicts a label for each word.
 
-    Unless the criterion is crf, transition scores stay 0, so that the chain is a softmax for each word.
+    With criteria other than crf, transition scores stay 0, so that the chain is a softmax for each word.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and the tags as `labels`.
+        encoder: The encoder of the words.
+
+    Attributes:
+        codes: The layer of binary codes for the criterion bits; otherwise None.
+        marks_spans: True if tags mark spans, as with constraints or a tag that begins with `B-`.
     """
 
     task: ClassVar[str] = "tag"
@@ -65,7 +74,11 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that they have tags, which follow the scheme of the constraints."""
+        """Return the sentences to train on: all of them, or with `partial` those with any annotation.
+
+        Raises:
+            DataError: If a tag breaks the scheme of the constraints, or only some words have tags without `partial`.
+        """
         if config.partial:
             return cls._partly_tagged(config, sentences)
         filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
@@ -96,7 +109,11 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the tags of the training corpus, as the vocabulary `labels`."""
+        """Return the tags of the training corpus, as the vocabulary `labels`.
+
+        Raises:
+            DataError: If there are fewer than two different tags.
+        """
         labels = Vocabulary.labels(tag for sentence in sentences for tag in _known_tags(config, sentence))
         if len(labels) < 2:
             present = ", ".join(labels.symbols) or "none"
@@ -112,10 +129,7 @@ class Tagger(StructurePredictor):
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the tag indices, `tags` `(n,)`, -1 for words without annotation.
-
-        With `partial`, also return the forbidden tags.
-        """
+        """Return the tag indices, `tags` `(n,)`; with `partial`, -1 if unannotated, and also the forbidden tags."""
         labels, partial = self.vocabularies["labels"], self.config.partial
         numbers = [
             -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
@@ -132,7 +146,7 @@ class Tagger(StructurePredictor):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean negative log-likelihood per word, plus the weighted loss of codes if there are codes."""
+        """Return the mean loss of the tags, by `Config.average`, plus the weighted loss of codes if there are any."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.partial:
@@ -186,7 +200,7 @@ class Tagger(StructurePredictor):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """Return the best tags; with `probabilities`, also notes `p`, the marginal probability of each tag.
 
-        If words have codes, notes `code` then show the code in hexadecimal digits.
+        If words have codes, these notes also have `code`, the code of each word in hexadecimal digits.
         """
         chain, bits = self._predicted(batch)
         tags = chain.mode

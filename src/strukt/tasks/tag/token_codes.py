@@ -40,27 +40,46 @@ class TokenCodes(CountedCodes):
         self.vocabulary = CodeVocabulary({})
 
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return vectors to score tags from, ``(batch, n, size)``, and scores of bits, ``(batch, n, bits)``."""
+        """Return vectors to score tags from, ``(batch, n, size)``, and scores of bits, ``(batch, n, bits)``.
+
+        Args:
+            words: ``(batch, n, size)``, the vectors of words.
+            lengths: ``(batch,)``.
+        """
         vectors, bits = self.layer(words, lengths)
         return vectors, precise(bits)
 
     def loss(self, first: Tensor, second: Tensor, batch: Batch) -> Tensor:
-        """Return the contrastive loss of the words of a batch in two views, ``(batch, n, bits)`` each."""
+        """Return the contrastive loss of the words of a batch.
+
+        Args:
+            first: ``(batch, n, bits)``, scores of bits in one view: a forward pass with its own dropout.
+            second: ``(batch, n, bits)``, scores of the same bits in another view.
+            batch: The batch, with the tags of the words; words without a tag are left out.
+        """
         tags = batch.targets["tags"]
         inside = tags >= 0
         alike = _forms(batch).to(tags.device) if self.code_labels == "words" else tags[inside]
         return code_loss(first[inside], second[inside], alike, self.variant)
 
     def codes(self, bits: Tensor) -> Tensor:
-        """Return the codes ``(...)`` for scores of bits ``(..., bits)``: a bit is set if its score is positive."""
+        """Return the codes ``(*)`` for scores of bits ``(*, bits)``: a bit is set if its score is positive."""
         return to_codes(bits > 0)
 
     def count(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Count the tags of each code, from pairs of a code and a tag index."""
+        """Replace the counts of the tags of each code by those in pairs of a code and a tag index."""
         self.vocabulary = CodeVocabulary.count((code, self.labels.symbols[tag]) for code, tag in pairs)
 
     def shares(self, codes: list[int], tags: list[str]) -> dict[str, tuple[int, int]]:
-        """Return shares of two percentages: codes whose tag is the predicted tag, and unseen codes."""
+        """Return the shares of codes that stand for the predicted tag, and of codes that were not counted.
+
+        Args:
+            codes: The code of each word of a sentence.
+            tags: The predicted tag of each word.
+
+        Returns:
+            For `code_agreement` and `unseen_codes`, 100 times the number of these words, and that of all words.
+        """
         seen = [(code, tag) for code, tag in zip(codes, tags, strict=True) if code in self.vocabulary]
         agreeing = sum(self.vocabulary.label(code) == tag for code, tag in seen)
         unseen = len(codes) - len(seen)
