@@ -77,7 +77,7 @@ class Tagger(StructurePredictor):
         """Return the sentences to train on: all of them, or with `partial` those with any annotation.
 
         Raises:
-            DataError: If a tag breaks the scheme of the constraints, or only some words have tags without `partial`.
+            DataError: If tags break the scheme of the constraints, or some are missing without `partial`.
         """
         if config.partial:
             return cls._partly_tagged(config, sentences)
@@ -129,7 +129,7 @@ class Tagger(StructurePredictor):
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the tag indices, `tags` `(n,)`; with `partial`, -1 if unannotated, and also the forbidden tags."""
+        """Return the tag indices, `tags` `(n,)`; with `partial`, -1 if unannotated, and the forbidden tags."""
         labels, partial = self.vocabularies["labels"], self.config.partial
         numbers = [
             -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
@@ -146,7 +146,7 @@ class Tagger(StructurePredictor):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean loss of the tags, by `Config.average`, plus the weighted loss of codes if there are any."""
+        """Return the mean loss of the tags, by `Config.average`, plus the weighted loss of codes, if any."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.partial:
