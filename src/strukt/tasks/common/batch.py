@@ -23,7 +23,7 @@ class Batch:
     Attributes:
         sentences: The sentences, in the order of the rows.
         lengths: `(batch,)`, the numbers of words that the encoder reads.
-        inputs: Inputs of the encoder, by name.
+        inputs: Inputs of the encoder by name or, for models without an encoder, of the model.
         targets: Targets of the loss by name, a row for each sentence, padded with -1; empty in prediction.
     """
 
@@ -33,7 +33,7 @@ class Batch:
     targets: dict[str, Tensor] = field(default_factory=dict)
 
     def to(self, device: torch.device | str) -> Batch:
-        """Return the batch with its tensors on a device."""
+        """Return a new batch with the same sentences, and with the tensors on a device."""
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
         targets = {name: tensor.to(device, non_blocking=True) for name, tensor in self.targets.items()}
         return Batch(self.sentences, self.lengths.to(device, non_blocking=True), inputs, targets)

@@ -28,7 +28,7 @@ class OptimizerConfig:
         weight_decay: Weight decay, for all weights.
         warmup: Share of the training run in which the learning rate rises, for schedule linear.
         clip: Maximum norm of the gradient.
-        averaging: Decay rate of the moving average of the weights, which is evaluated and saved; 0 for no
+        averaging: Decay rate of the moving average of the weights; the average is evaluated and saved. 0 for no
             averaging.
     """
 
@@ -58,8 +58,8 @@ class TrainerConfig:
             Longer sentences are left out of training, with a warning.
         seed: Random seed of the initial weights, the order of sentences, and dropout.
         checkpoint_steps: Number of steps between checkpoints.
-        precision: Floating-point precision; auto is bf16 if the hardware supports it. Weights are kept, and
-            structures computed, in 32 bits.
+        precision: Floating-point precision; auto is bf16 if the hardware supports it, else 32. In all cases,
+            weights are kept, and structures computed, in 32 bits.
         accelerator: Device to train on; auto is a GPU or another accelerator if there is one, else the CPU.
         devices: Number of devices, or of processes on CPUs. Leave it out under torchrun or srun, which start
             the processes.
@@ -84,15 +84,15 @@ class FittingConfig:
     """The options of all tasks, and the properties of a task that are known without its model.
 
     Args:
-        train: Training corpus.
-        dev: Development corpus, on which the best epoch is selected.
+        train: File of the training corpus.
+        dev: File of the development corpus, on which the best epoch is selected.
         optimizer: Optimizer and learning rate.
         trainer: Length, batches, device and checkpoints of the training run.
 
     Attributes:
         summary: One line that says what the task predicts, for --help.
         readers: Readers of the files that models of the task learn from and annotate, by format.
-        uses: The options of this class that are read only if other options have certain values.
+        uses: Options of this class that have an effect only if other options have certain values.
         files: The options that name further files from which training learns.
     """
 
@@ -172,7 +172,7 @@ def require_heads(heads: int, size: int) -> None:
     """Check that the number of heads of a Transformer divides its size.
 
     Raises:
-        SettingError: If it does not divide the size.
+        SettingError: If the number does not divide the size.
     """
     if size % heads:
         raise SettingError(f"--heads is {heads}; expected a divisor of --size, {size}, for a Transformer")

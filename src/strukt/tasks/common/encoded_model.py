@@ -23,6 +23,8 @@ from strukt.viz import Diagram
 class EncodedModel(Model):
     """A model that reads sentences with an encoder.
 
+    In addition to the methods of `Model`, other than `from_corpus`, a subclass implements `labels_of`.
+
     Args:
         config: The configuration of the task.
         vocabularies: The vocabularies of the encoder and of the labels, by name.
@@ -44,13 +46,22 @@ class EncodedModel(Model):
             config: The configuration of the task.
             vocabularies: The vocabularies of the encoder and of the labels, by name.
             assets: The folder with the files of a saved pretrained encoder; None for a new model.
+
+        Raises:
+            DataError: If the files of a pretrained encoder cannot be loaded.
+            SettingError: If the options of fine-tuning do not fit the pretrained model.
+            MissingExtraError: If transformers is not installed, or peft for LoRA adapters.
         """
         return cls(config, vocabularies, build_encoder(config.encoder, vocabularies, assets))
 
     @classmethod
     @override
     def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
-        """Build a model with the vocabularies of the encoder and of the labels."""
+        """Build a model with the vocabularies of the encoder and of the labels.
+
+        Raises:
+            DataError: If the corpus cannot train this model.
+        """
         model = cls.build(config, cls.words_of(config, sentences) | cls.labels_of(config, sentences), None)
         model.start_from(sentences)
         return model
@@ -87,7 +98,7 @@ class EncodedModel(Model):
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Draw the heads in each channel of a Probabilistic Transformer."""
+        """Draw the heads in each channel of a Probabilistic Transformer; an empty list for other encoders."""
         forms = self.forms_of(self.config, sentence)
         inputs = {name: part.to(self.device) for name, part in self.encoder.inputs([forms]).items()}
         with self.predicting():
@@ -101,7 +112,7 @@ class EncodedModel(Model):
 
     @classmethod
     def forms_of(cls, config: Any, sentence: Sentence) -> list[str]:  # noqa: ARG003
-        """Return the words that the encoder reads."""
+        """Return the words that the encoder reads; by default, those of the sentence."""
         return sentence.forms
 
     @classmethod

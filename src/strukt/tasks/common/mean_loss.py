@@ -17,8 +17,8 @@ def mean_loss(sums: Tensor, counts: Tensor, average: Average) -> Tensor:
     Args:
         sums: ``(batch,)``, the sum of the losses of the words of each sentence.
         counts: ``(batch,)``, the number of words that each sum is over.
-        average: ``words``: mean over all words, so that long sentences weigh more; ``sentences``: mean of the
-            sentences' means, without sentences of no counted word.
+        average: ``words``: mean over all counted words, so that long sentences weigh more; ``sentences``: mean of
+            the sentences' means; sentences without counted words are left out.
 
     Examples:
         >>> import torch

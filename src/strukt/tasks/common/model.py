@@ -59,6 +59,9 @@ class Undecided(NamedTuple):
 class Model(nn.Module, ModelPictures, ABC):
     """A model of a task, trained or not.
 
+    A subclass sets `task` and implements `from_corpus`, `trainable`, `require_annotated`, `collate`, `loss`,
+    `measure`, `quality`, `annotations` and `diagrams`.
+
     Args:
         config: The configuration of the task.
         vocabularies: The vocabularies by name, as `from_corpus` counts them.
@@ -108,7 +111,7 @@ class Model(nn.Module, ModelPictures, ABC):
         return cls(config, vocabularies)
 
     def save_assets(self, folder: Path) -> None:
-        """Write files of the model other than weights, vocabularies and configuration."""
+        """Write files of the model other than weights, vocabularies and configuration; none by default."""
 
     @classmethod
     @abstractmethod
@@ -138,7 +141,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @property
     def mean_over(self) -> Average:
-        """Unit over which `loss` is a mean; `weight` counts it."""
+        """Unit over which `loss` is a mean, ``words`` or ``sentences``; `weight` counts these units."""
         return "words"
 
     def weight(self, sentences: Sequence[Sentence]) -> int:
@@ -146,7 +149,7 @@ class Model(nn.Module, ModelPictures, ABC):
         return len(sentences) if self.mean_over == "sentences" else sum(map(len, sentences))
 
     def penalty(self) -> Tensor | float:
-        """Return a term of the loss that does not depend on the batch."""
+        """Return a term of the loss that does not depend on the batch; 0 by default."""
         return 0.0
 
     @property
@@ -237,7 +240,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Args:
             sentences: Sentences with missing words.
-            mark: The form that marks a missing word.
+            mark: The word that stands for a missing word.
 
         Raises:
             SettingError: If the model does not predict missing words.

@@ -38,8 +38,8 @@ class WordPrediction:
     """A prediction for each word, such as tags or heads.
 
     Attributes:
-        columns: Values of each predicted column, one for each word.
-        notes: Notes for the MISC column, such as probabilities, one for each word.
+        columns: The predicted columns by name, each with a value for each word.
+        notes: The notes for the MISC column by name, such as probabilities, each with a value for each word.
         shares: See `Prediction`.
     """
 
@@ -53,7 +53,7 @@ class WordPrediction:
         return annotated.with_misc(**self.notes) if self.notes else annotated
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Draw words with tags, or with arcs."""
+        """Draw the words with their tags and arcs."""
         return diagram_of(self.annotate(sentence))
 
 

@@ -56,7 +56,11 @@ class Outcome(NamedTuple):
 
 
 class SentenceModel(EncodedModel):
-    """A model that computes a prediction for each sentence from the vectors of its words."""
+    """A model that computes a prediction for each sentence from the vectors of its words.
+
+    A subclass sets `task` and implements `trainable`, `labels_of`, `targets`, `loss`, `predict_batch`, `metric`,
+    `observed` and `selection`.
+    """
 
     @property
     @abstractmethod
@@ -100,6 +104,9 @@ class SentenceModel(EncodedModel):
         Args:
             sentences: The sentences of the batch.
             with_targets: Whether to include the targets of the loss, which require annotated sentences.
+
+        Raises:
+            DataError: If `with_targets`, and a sentence has no annotation for this task.
         """
         forms = self.encoded_forms(sentences)
         lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
@@ -181,7 +188,7 @@ class SentenceModel(EncodedModel):
     def computed(
         self, sentences: Iterable[Sentence], compute: Callable[[Batch], Sequence[Result]]
     ) -> Iterator[tuple[Sentence, Result]]:
-        """Yield each sentence with its result of a function, lazily; the function is that of `batched`."""
+        """Yield each sentence with the result of `compute` for it, lazily; see `batched` for `compute`."""
         for window in windows(checked(sentences, self.require_usable)):
             yield from zip(window, self.batched(window, compute), strict=True)
 

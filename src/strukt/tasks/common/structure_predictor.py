@@ -20,7 +20,10 @@ from strukt.tasks.common.structured_model import StructuredModel
 
 
 class UncertainModel(SentenceModel):
-    """A model whose uncertainty about a sentence is an entropy."""
+    """A model whose uncertainty about a sentence is an entropy.
+
+    In addition to the methods of `SentenceModel`, a subclass implements `entropies`.
+    """
 
     @abstractmethod
     def entropies(self, batch: Batch) -> Tensor:
@@ -30,7 +33,7 @@ class UncertainModel(SentenceModel):
             ``(batch,)``, in nats.
 
         Raises:
-            SettingError: If the model scores codes in place of labels.
+            SettingError: If the model scores binary codes in place of labels.
         """
 
     @override
@@ -45,7 +48,10 @@ class UncertainModel(SentenceModel):
 
 
 class StructurePredictor(UncertainModel, StructuredModel):
-    """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty."""
+    """A model that predicts a structure for each sentence; the entropy of the structure is its uncertainty.
+
+    In addition to the methods of `SentenceModel`, a subclass implements `distribution_of` and `has_annotation`.
+    """
 
     @staticmethod
     @abstractmethod

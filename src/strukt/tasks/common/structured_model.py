@@ -25,6 +25,9 @@ from strukt.viz.structures import LEAST
 class StructuredModel(SentenceModel):
     """A model that predicts a structure for each sentence, or reads latent structures.
 
+    In addition to the methods of `SentenceModel`, a subclass implements `distribution_of`. If its prediction reads
+    only a few structures, it also overrides `few` and `drawn`, and `given` if corpora annotate such structures.
+
     Attributes:
         few_hint: End of an error message: it says which models read only a few structures of a sentence.
     """
@@ -68,8 +71,8 @@ class StructuredModel(SentenceModel):
             sentence: The sentence; its annotation is ignored.
 
         Returns:
-            For each of the `parts` of the sentence, the structures of weight `viz.structures.LEAST` or more, but
-            at least one, the heaviest first.
+            For each of the `parts` of the sentence, the structures of weight `strukt.viz.structures.LEAST` (0.01)
+            or more, but at least one, the heaviest first.
 
         Raises:
             SettingError: If prediction reads all structures.

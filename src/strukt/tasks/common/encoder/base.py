@@ -14,8 +14,10 @@ from strukt.nn.probabilistic_transformer import Encoding
 class Encoder(nn.Module, ABC):
     """An encoder of sentences: it computes a vector for each word from the forms of the words.
 
+    A subclass sets `size` and `sentence_size`, and implements `inputs` and `forward`.
+
     Attributes:
-        size: Size of the vectors.
+        size: Size of the vectors of words.
         sentence_size: Size of the vector of a sentence.
         unit: Plural noun for the units that `sizes` counts.
         unknown: A form that the encoder reads as an unknown word.
@@ -42,11 +44,14 @@ class Encoder(nn.Module, ABC):
         """
 
     def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return inputs with precomputed vectors of forms, without dropout; `forward` then adds the context."""
+        """Return inputs with precomputed vectors of forms, without dropout; `forward` then adds the context.
+
+        By default, the inputs are returned unchanged.
+        """
         return inputs
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Return the size of each sentence, its number of words."""
+        """Return the size of each sentence, counted in `unit`; by default, its number of words."""
         return [len(forms) for forms in sentences]
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:  # noqa: ARG002
@@ -67,7 +72,7 @@ class Encoder(nn.Module, ABC):
         return result
 
     def penalty(self) -> Tensor | float:
-        """Return a term of the loss that does not depend on sentences."""
+        """Return a term of the loss that does not depend on sentences; 0 by default."""
         return 0.0
 
     def rates(self) -> dict[str, float]:
@@ -75,4 +80,4 @@ class Encoder(nn.Module, ABC):
         return {}
 
     def save_assets(self, folder: Path) -> None:
-        """Write files of the encoder other than weights, vocabularies and configuration."""
+        """Write files of the encoder other than weights, vocabularies and configuration; none by default."""

@@ -19,6 +19,14 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
         config: The options of the encoder.
         vocabularies: The vocabularies from `count_vocabularies`, by name.
         assets: The folder that `save_assets` of a saved encoder wrote to; None for a new encoder.
+
+    Raises:
+        ValueError: If `config.kind` is ``pretrained`` and `config.pretrained` is empty, or if a vocabulary does
+            not begin with `SPECIALS`.
+        DataError: If a pretrained model cannot be loaded.
+        SettingError: If a new pretrained model cannot read a sentence, or the options of fine-tuning do not fit the
+            model.
+        MissingExtraError: If transformers is not installed, or peft for LoRA adapters.
     """
     if config.kind == "pretrained":
         return Pretrained(config, assets)
@@ -27,6 +35,8 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
 
 def count_vocabularies(config: EncoderConfig, words: Iterable[str]) -> dict[str, Vocabulary]:
     """Return the vocabularies of words, characters and affixes that an encoder needs, by name.
+
+    A pretrained encoder needs none.
 
     Args:
         config: The options of the encoder.

@@ -22,19 +22,21 @@ class MeanFieldConfig:
             encoder.hidden.
         dropout: Positions of dropout. everywhere: before, within and after the encoder; updates: only on heads
             and label scores, after each update.
-        rank: Rank of the matrix of scores of a label and the label of its head.
+        rank: Rank of the matrix of scores of a word's label and its head's label, for decompositions other than
+            full.
         distance: Largest distance between two words that has its own scores; all longer distances share theirs.
             null for scores that do not depend on the distance.
-        shared: Add scores that all distances share.
-        decomposition: Decomposition of the matrix of scores of a label and the label of its head. full: none;
+        shared: Add scores that all distances share; only with a distance, and for decompositions full, uv and
+            uvw.
+        decomposition: Decomposition of the matrix of scores of a word's label and its head's label. full: none;
             uv: two factors; uvw: factors shared by channels; weighted: factors shared by distances; biased:
             factors shared by distances, and a separate score for heads only.
         symmetric: Make scores symmetric in word and head.
         symmetric_messages: Messages to labels in a symmetric model. doubled: twice the messages from heads, as in
             attention with tied projections; both: messages from heads and from dependents.
         tells_heads: Send messages from words to their heads.
-        dependency_labels: Number of dependency labels, on which the scores of a label and the label of its
-            head depend; 0 for none.
+        dependency_labels: Number of dependency labels, on which the scores of a word's label and its head's
+            label depend; 0 for none.
         features: Number of global features, which words may choose in addition to heads; 0 for none.
         feature_choice: Choice of a global feature by a word. all-dep: among the heads; dep-split: one feature
             in each channel; single-split: one feature for all channels.
@@ -53,9 +55,9 @@ class MeanFieldConfig:
             sentence in classification; 0 for no root.
         root_output: Input of a classifier from the root. scores: the scores of its labels, as in the published
             code; probabilities: their probabilities, as in the paper.
-        penalty: Weight of the penalty in the loss.
-        penalised: Penalty. norm: the norm of all scores of labels and heads; squares: the sum of their
-            squares.
+        penalty: Weight of the penalty in the loss; 0 for no penalty.
+        penalised: Penalty. norm: the Euclidean norm of all scores of a word's label and its head's label;
+            squares: the sum of their squares.
     """
 
     published: bool = False
@@ -86,10 +88,11 @@ class MeanFieldConfig:
     penalised: Literal["norm", "squares"] = changed("norm", earlier="squares")
 
     def require_scores_by_distance(self) -> None:
-        """Check that scores depend on the distance, as `shared` requires; earlier versions ignored it otherwise.
+        """Check that scores depend on the distance, as `shared` requires.
 
         Raises:
-            SettingError: If all distances share their scores or factors already.
+            SettingError: If all distances share their scores or factors already. Earlier versions ignored
+                `shared` in this case.
         """
         if self.decomposition in ("weighted", "biased"):
             raise SettingError(
@@ -112,9 +115,9 @@ class TransformerConfig:
             norm_first to false, and the options of word embeddings as pt.published does.
         positions: Position encoding. absolute: sinusoids, or learned vectors if published, added to the words;
             relative: vectors of distances, added to keys and values.
-        reach: Maximum relative distance; longer ones are clipped to it.
-        distance_values: Add vectors of relative distances to values as well as keys; false for keys only, as
-            in the published code of the Probabilistic Transformer.
+        reach: Maximum relative distance, for relative positions; longer distances are clipped to it.
+        distance_values: Add vectors of relative distances to values as well as keys; false to add them to keys
+            only, as in the published code of the Probabilistic Transformer.
         feed_forward: Hidden size of the feed-forward networks; 0 for four times the size of the model.
         head_size: Size of an attention head; 0 for the size of the model divided by the number of heads.
         norm_first: Normalise before each block (pre-norm); false for after it (post-norm).
@@ -136,7 +139,7 @@ class FineTuningConfig:
     Args:
         rate: Learning rate of the last layer, as a share of the rate of weights outside the pretrained model;
             0 freezes the whole model.
-        decay: Learning rate of each layer, as a share of the rate of the layer above it.
+        decay: Learning rate of each layer, as a share of the rate of the layer above it; 1 for equal rates.
         frozen: Number of lowest layers to freeze, together with the embeddings; 0 to freeze nothing.
         lora: Rank of LoRA adapters, which are trained in place of the weight matrices; 0 for none.
         recompute: Recompute activations in the backward pass instead of storing them (gradient checkpointing).
@@ -164,7 +167,8 @@ class EncoderConfig:
         dropout: Dropout before, between and after the layers; pt.dropout and transformer.published may limit
             it to the layers.
         words: Size of the word embeddings.
-        minimum_count: Minimum count of a word, character or affix in the training corpus; the others are unknown.
+        minimum_count: Minimum count of a word, character or affix in the training corpus; rarer ones are read as
+            unknown.
         normalise: Share one embedding among words that differ only in case or digits; characters still tell
             them apart.
         word_dropout: Probability of replacing a word by the unknown word in training.
@@ -208,7 +212,7 @@ class EncoderConfig:
         return {"pt": self.pt.published, "transformer": self.transformer.published}.get(self.kind, False)
 
     def published_options(self) -> dict[str, Any]:
-        """Return the options that `pt.published` or `transformer.published` sets, by name; none without them."""
+        """Return the options that `pt.published` or `transformer.published` sets, by name; empty without both."""
         if not self.is_published:
             return {}
         of_words = {"characters": "none", "affixes": 0, "normalise": False, "word_dropout": 0.0}

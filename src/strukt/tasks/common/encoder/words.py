@@ -117,7 +117,9 @@ class FromWords(Encoder):
         """Number the distinct forms of a batch, and look up the word, characters and affixes of each form.
 
         `form` holds the number of the form of each word, `(batch, n)`. The rows of the other tensors belong to the
-        distinct forms: `words` `(forms,)`, `characters` `(forms, longest)` and `affixes` `(forms, kinds)`.
+        distinct forms: `words` `(forms,)`; `characters` `(forms, longest)`, where `longest` is the largest number
+        of characters; and `affixes` `(forms, kinds)`, a column for each kind of prefix or suffix. Padding is 0. If
+        a form has more than `LONGEST_FORM` (32) characters, those in the middle are left out.
 
         Examples:
             >>> from strukt.tasks.common.encoder.config import EncoderConfig
@@ -146,7 +148,11 @@ class FromWords(Encoder):
         return encoded
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return scores or probabilities of the root's labels; without a root, the vectors of the last words."""
+        """Return the vectors of sentences, `(batch, sentence_size)`.
+
+        With a root, they are the scores or the probabilities of its labels (`root_output`); without a root, the
+        vectors of the last words.
+        """
         result = self.mean_field(inputs, lengths) if self.has_root else None
         if result is None or result.root is None or result.root_scores is None:
             return super().of_sentences(inputs, lengths)
