@@ -26,7 +26,7 @@ class Config(TaskConfig):
         model: Source of a sentence's vector. encoder: the encoder alone; latent-tree: a network over
             dependency trees.
         token: Word added to each sentence to represent it. end: after the last word; cls: before the first
-            word, like BERT's [CLS].
+            word, like BERT's [CLS]. For model encoder.
         latent: Dependency trees that the network reads, for model latent-tree.
     """
 

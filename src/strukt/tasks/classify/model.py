@@ -70,13 +70,13 @@ class Classifier(ClassModel):
         return [{"trees": (float(trees), 1.0)} for trees in counts] or [{}] * count
 
     def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors of sentences `(batch, size)`, for models that read no trees."""
+        """Return vectors of sentences, `(batch, encoder.sentence_size)`, for models that read no trees."""
         if self.config.token == "cls":
             return self.encoder(inputs, lengths)[:, 0]  # type: ignore[no-any-return]
         return self.encoder.of_sentences(inputs, lengths)
 
     def class_scores(self, vectors: Tensor) -> Tensor:
-        """Return scores of classes `(batch, classes)` from vectors of sentences or trees."""
+        """Return scores of classes `(rows, classes)` from vectors of sentences or trees, `(rows, size)`."""
         return precise(self.score(self.dropout(vectors)))
 
     def _read(self, batch: Batch) -> Mixture:

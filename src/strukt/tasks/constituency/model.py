@@ -33,8 +33,11 @@ from strukt.tasks.constituency.prediction import TreePrediction
 class ConstituencyParser(SpanModel):
     """A constituency parser: predicts a tree without traces or function tags, and the tags of the words.
 
-    If all trees of the training corpus have the same outermost label, and it is ROOT, TOP, S1 or empty, it is
-    added, not predicted.
+    If all trees of the training corpus have the same outermost label, and this label is ROOT, TOP, S1 or empty, it
+    is added to each predicted tree, not predicted.
+
+    Raises:
+        ValueError: If the vocabulary `top` holds another label.
     """
 
     task: ClassVar[str] = "constituency"
@@ -50,7 +53,12 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that each has a tree; with `partial`, those with annotation."""
+        """Return all sentences, after checking that each has a tree; with `partial`, those with annotation.
+
+        Raises:
+            DataError: If a sentence has no tree, or is partially annotated without `partial`; with `partial`, if a
+                constituent is both annotated and forbidden.
+        """
         if not config.partial:
             for sentence in sentences:
                 require_complete(sentence)
@@ -70,7 +78,7 @@ class ConstituencyParser(SpanModel):
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
         """Return the labels of spans, the tags of words, and the outermost label that is added to all trees.
 
-        Labels of spans are sorted by frequency, so that frequent labels get code words that are far apart.
+        Labels of spans are sorted by frequency, so that frequent labels get binary codes that are far apart.
         """
         trees = [_tree(sentence) for sentence in sentences]
         labels = Counter([EMPTY, *(label for tree in trees for _, _, label in _spans(tree))])
@@ -103,7 +111,7 @@ class ConstituencyParser(SpanModel):
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the tree plus the weighted loss of tags.
 
-        The latter does not train the encoder if the layer `trains_alone`.
+        The loss of tags does not train the encoder if `layer.trains_alone` is true.
         """
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         words = views[0].detach() if self.layer.trains_alone else views[0]

@@ -15,7 +15,7 @@ class TreePrediction(SpanPrediction):
     """The predicted constituency tree of a sentence.
 
     Attributes:
-        tree: The tree, with tags.
+        tree: The tree, with tags; other attributes are those of `SpanPrediction`.
     """
 
     tree: Tree

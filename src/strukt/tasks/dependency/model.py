@@ -86,6 +86,9 @@ class Parser(DependencyScores, StructurePredictor):
         """Return the sentences that the criterion can learn from, after checking their trees.
 
         The sentences of the unlabelled corpus follow, without trees.
+
+        Raises:
+            DataError: If a sentence is not of a CoNLL-U file, or its heads are incompatible with a tree.
         """
         return [*training_trees(config, sentences), *unlabelled(config)]
 
@@ -112,7 +115,7 @@ class Parser(DependencyScores, StructurePredictor):
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """Return `heads` and the label indices of arcs, `labels`, `(n,)` each; -1 for words without annotation.
 
-        With `partial`, also return the forbidden arcs, and as `denied` the forbidden labels of arcs.
+        With the option `partial`, also return the forbidden arcs, and as `denied` the forbidden labels of arcs.
         """
         known = self.vocabularies["labels"]
         may_lack = self.config.partial or self.autoencoder is not None
@@ -128,7 +131,7 @@ class Parser(DependencyScores, StructurePredictor):
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the heads plus the cross-entropy of the labels, as a mean over all words.
 
-        Words without annotation count, too.
+        The number of words includes those without annotation.
         """
         vectors = self._encoded(batch.inputs, batch.lengths)
         heads, labels = batch.targets["heads"], batch.targets["labels"]
@@ -146,7 +149,10 @@ class Parser(DependencyScores, StructurePredictor):
         return self.trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores of arcs, `(batch, n, n + 1)`, and vectors for `label_scores`, `(batch, n + 1, size)`."""
+        """Return scores of arcs, `(batch, n, n + 1)`, and vectors for `label_scores`, `(batch, n + 1, size)`.
+
+        Entry 0 of each axis of size n + 1 is the root; `size` is that of the vectors of the encoder.
+        """
         vectors = self._encoded(inputs, lengths)
         return self.arc_scores(vectors), vectors
 
@@ -194,8 +200,8 @@ class Parser(DependencyScores, StructurePredictor):
 
         Args:
             batch: The sentences.
-            events: ``(batch, n)``, the heads of each sentence.
-            denied: ``(batch, n, n + 1, labels)``, a mask of the labels that an arc must not have.
+            events: ``(batch, n)``, the heads of each sentence; -1 in the padding.
+            denied: ``(batch, n, n + 1, labels)``, a mask of the labels that an arc must not have; None for none.
         """
         _, vectors = self.scores(batch.inputs, batch.lengths)
         return self._predictions_of(vectors, events, batch.lengths, denied=denied)

@@ -44,6 +44,16 @@ class ReverseDictionary(Classifier):
 
     Source: Hill, Cho, Korhonen and Bengio (2016), "Learning to understand phrases by embedding the dictionary";
     Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure".
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder and of the words, `labels`, by name.
+        encoder: Computes vectors from the forms of words.
+        vectors: ``(words, size)``, the given vector of each word of `labels`, which is then normalised; None to
+            rank words by probability.
+
+    Raises:
+        ValueError: If the number of vectors differs from that of the words.
     """
 
     task: ClassVar[str] = "dictionary"
@@ -69,14 +79,22 @@ class ReverseDictionary(Classifier):
     @classmethod
     @override
     def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
-        """Build a model with the word vectors of the configuration's file, or the saved ones."""
+        """Build a model with the word vectors of the configuration's file, or the saved ones.
+
+        Raises:
+            DataError: If the word vectors cannot be read.
+        """
         encoder = build_encoder(config.encoder, vocabularies, assets)
         return cls(config, vocabularies, encoder, _vectors_of(config, assets))
 
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the definitions of words that have a vector; without given vectors, all definitions."""
+        """Return the definitions of words that have a vector; without given vectors, all definitions.
+
+        Raises:
+            DataError: If no word has a vector, or the file of vectors cannot be read.
+        """
         sentences = super().trainable(config, sentences)
         if not config.vectors:
             return sentences

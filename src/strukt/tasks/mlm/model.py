@@ -149,7 +149,10 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Note the probability of each word given the other words of its sentence; 0 for unknown words."""
+        """Note the probability of each word given the other words of its sentence; 0 for unknown words.
+
+        The probabilities are noted whether `probabilities` is true or not.
+        """
         for sentence in sentences:
             yield noted(sentence, self._leave_one_out(sentence.forms))
 
@@ -163,7 +166,10 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """Yield the words of each sentence, with the most probable word in place of each missing word."""
+        """Yield the words of each sentence, with the most probable word in place of each missing word.
+
+        Each missing word is predicted independently of the other missing words.
+        """
         special = torch.tensor(self.words.indices([*SPECIALS, MASK]), device=self.device)
         for sentence in sentences:
             gaps = [form == mark for form in sentence.forms]

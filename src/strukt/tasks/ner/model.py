@@ -48,7 +48,10 @@ class EntityModel(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences with annotation, after checking that their entities do not cross."""
+        """Return all sentences, after checking that their entities do not cross.
+
+        With `partial`, return the sentences with annotation.
+        """
         if not config.partial:
             return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
         for sentence in sentences:

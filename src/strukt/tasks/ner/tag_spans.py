@@ -26,7 +26,7 @@ from strukt.tasks.ner.excluded_spans import Span, copies, without_spans
 class TagSpans(SpanLayer):
     """A linear-chain CRF over tags (Lample et al. 2016), or a softmax for each tag.
 
-    With the softmax, transition scores stay 0, and tags may break their scheme.
+    With the softmax, transition scores stay 0, and predicted tags may break the tagging scheme.
 
     Args:
         size: Size of the vectors of words.
@@ -64,7 +64,7 @@ class TagSpans(SpanLayer):
         return LinearChain(*self.scores(words, lengths), lengths)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean negative log-likelihood of the tags, averaged over `average`."""
+        """Return the mean negative log-likelihood of the tags, per word or per sentence (`average`)."""
         (words,) = views
         tags, chain = self._tags_of(gold, words.shape[:2]), self.distribution(words, lengths)
         if gold.partial is None:
@@ -99,7 +99,11 @@ class TagSpans(SpanLayer):
     ) -> LinearChain:
         """Return the distribution of a batch of one sentence, given that some spans occur and others do not.
 
-        Tags that `excluded_spans.copies` lists may follow the tags of the layer.
+        Args:
+            chain: The distribution, from `distribution`.
+            required: The spans ``(start, end, label)`` that occur; `end` is the index after the last word.
+            forbidden: The spans that do not occur. For them, the result may have more tags than the layer: copies
+                of its tags, which `spans_of` translates back.
         """
         need, never = (torch.zeros(chain.scores[0].shape, dtype=torch.bool) for _ in range(2))
         for start, end, label in required:

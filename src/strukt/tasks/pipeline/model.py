@@ -32,6 +32,9 @@ class Pipeline(UncertainModel):
 
     Attributes:
         parts: The model of each component, by the name of its task; names of saved weights begin with `parts`.
+
+    Raises:
+        SettingError: If the configuration specifies no component.
     """
 
     task: ClassVar[str] = "pipeline"
@@ -91,7 +94,7 @@ class Pipeline(UncertainModel):
         return "mean"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the targets of each component; their names begin with the component's."""
+        """Return the targets of each component; a name is that of the component, a dot, and that of the target."""
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()

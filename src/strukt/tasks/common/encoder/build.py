@@ -24,8 +24,8 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
         ValueError: If `config.kind` is ``pretrained`` and `config.pretrained` is empty, or if a vocabulary does
             not begin with `SPECIALS`.
         DataError: If a pretrained model cannot be loaded.
-        SettingError: If a new pretrained model cannot read a sentence, or the options of fine-tuning do not fit the
-            model.
+        SettingError: If a new pretrained model cannot read a sentence, or the options of fine-tuning do not fit
+            the model.
         MissingExtraError: If transformers is not installed, or peft for LoRA adapters.
     """
     if config.kind == "pretrained":

@@ -25,6 +25,8 @@ from strukt.tasks.common.spans.prediction import PredictedSpan
 class CodeSpans(CountedCodes, SpanLayer):
     """A layer that predicts trees whose spans have binary codes, and translates the codes into labels.
 
+    A subclass implements `scores` and `loss`.
+
     Source: Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions".
 
     Args:
@@ -32,7 +34,7 @@ class CodeSpans(CountedCodes, SpanLayer):
         labels: The labels of spans in the training corpus.
 
     Attributes:
-        vocabulary: The counts of the labels of each code.
+        vocabulary: The counts of the labels of each code; empty until `calibrate` counts them.
     """
 
     views: ClassVar[int] = 2
@@ -47,7 +49,10 @@ class CodeSpans(CountedCodes, SpanLayer):
         """Return the score of each bit of each span's code, ``(batch, n + 1, n + 1, bits)``."""
 
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """Return a distribution over trees that contain the known spans; by default, all codes are summed out."""
+        """Return the distribution over unlabelled trees that contain the known spans.
+
+        By default, the score of a span is the log of the sum over all its codes.
+        """
         return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:

@@ -27,12 +27,13 @@ class SpanTaskConfig(TaskConfig):
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
         temperature: Divisor of the similarities in the contrastive loss; 1 as published.
         tree_weight: Weight of the negative log-likelihood of the tree. Above 0, the contrastive loss compares
-            probabilities of bits given their spans; at 0, it learns trees as well as codes.
+            probabilities of bits given their spans; at 0, it compares joint probabilities of spans and bits, and
+            so learns trees as well as codes.
         code_words: Codes of labels in the likelihood of the tree. fixed: one for each label, far from the
             others; learned: any codes, so that only the contrastive loss separates labels, and rare labels often
             share a code; sampled: as learned, but compared with codes sampled from the probabilities of their
-            bits, which separates more rare labels (variants max and hash only). Without the likelihood, fixed
-            has the same effect as learned.
+            bits, which separates more rare labels (variants max and hash only). With tree_weight 0, fixed has
+            the same effect as learned.
     """
 
     uses: ClassVar[tuple[Use, ...]] = (

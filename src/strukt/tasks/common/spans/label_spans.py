@@ -48,7 +48,7 @@ class LabelSpans(SpanLayer):
         return SpanTree(self.scores(words, lengths), lengths, labelled=True, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean loss per word."""
+        """Return the mean loss per word: for criterion margin, with a cost of 1 for each wrong span."""
         (words,) = views
         trees = self.distribution(words, lengths)
         return self.criterion(trees, agreeing(gold, trees.scores[0], self.empty)).sum() / lengths.sum()

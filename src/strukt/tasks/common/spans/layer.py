@@ -22,12 +22,12 @@ from strukt.viz import HeatMap
 
 @dataclass(frozen=True)
 class GoldSpans:
-    """The known spans of a batch; other spans of the trees are unknown.
+    """The m known spans of a batch; other spans of the trees are unknown.
 
     Attributes:
         items: ``(m,)``, the sentence of each span, as an index into the batch.
-        starts: ``(m,)``, the fencepost before the first word of each span.
-        ends: ``(m,)``, the fencepost after the last word of each span.
+        starts: ``(m,)``, the index of the first word of each span.
+        ends: ``(m,)``, the index of the last word of each span, plus 1.
         labels: ``(m,)``, the label index of each span.
         partial: ``(batch,)``, whether each sentence may have further labelled spans; None if none may.
         forbidden: Targets from `partial_annotation.forbidden_targets`; empty if no spans can be forbidden.
@@ -51,7 +51,10 @@ class GoldSpans:
         return cls(items, starts, ends, labels, targets["partial"][:, 0] > 0, forbidden)
 
     def at(self, values: Tensor) -> Tensor:
-        """Select the values of these spans, ``(m, ...)``, from those of all, ``(batch, n + 1, n + 1, ...)``."""
+        """Select the values of these spans, ``(m, ...)``, from those of all spans, ``(batch, n + 1, n + 1, ...)``.
+
+        The axes of size n + 1 are the start and the end of a span.
+        """
         return values[self.items, self.starts, self.ends]
 
     def used(self, batch: int, size: int) -> Tensor:
@@ -86,12 +89,15 @@ class GoldSpans:
 class SpanLayer(nn.Module, ABC):
     """A layer that predicts labelled spans from vectors of words.
 
+    A subclass implements `scores`, `distribution`, `loss` and `best_spans`.
+
     Args:
         labels: All labels, including `EMPTY`, the label of spans that are only in a tree to make it binary.
 
     Attributes:
         views: Number of times that the encoder encodes a batch for one loss, each with different dropout.
-        trains_alone: Whether the loss of this layer alone trains the encoder, and no other loss of the model.
+        trains_alone: Whether only the loss of this layer trains the encoder. If so, other losses of the model,
+            such as that of tags, have no gradient with respect to the encoder.
         labels: All labels, including `EMPTY`.
         empty: The index of the empty label.
         bits: Number of bits of a code; 0 without codes.
@@ -110,12 +116,15 @@ class SpanLayer(nn.Module, ABC):
         """Set those initial weights that depend on word vectors of the training corpus; none by default.
 
         Args:
-            vectors: Computes the vectors of the first m words of the corpus, ``(m, size)``.
+            vectors: Computes the vectors of the first words of the corpus, ``(words, size)``.
         """
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Return the scores of the distribution for words ``(batch, n, size)``; no other method uses weights."""
+        """Return the scores of the distribution for words ``(batch, n, size)``.
+
+        In prediction, this is the only method that uses the weights of the layer.
+        """
 
     @abstractmethod
     def distribution(self, words: Tensor, lengths: Tensor) -> StructuredDistribution:
@@ -170,7 +179,7 @@ class SpanLayer(nn.Module, ABC):
         return {}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Count the statistics that are not learned by gradients; by default, there are none.
+        """Count the statistics that are not learned by gradients; by default, do nothing.
 
         Args:
             batches: Batches of the whole training corpus: word vectors without dropout, known spans, and lengths.
@@ -181,7 +190,8 @@ def spans_of(event: Tensor) -> list[tuple[int, int, int]]:
     """Return start, end and label of the spans of a tree, outer before inner, left before right.
 
     Args:
-        event: ``(n + 1, n + 1)``, an event of `SpanTree`.
+        event: ``(n + 1, n + 1)``, an event of `SpanTree` for n words: the label of each span in the tree, by start
+            and end; -1 for all other pairs.
 
     Examples:
         >>> event = torch.full((3, 3), -1)

@@ -22,9 +22,9 @@ from strukt.tasks.common.spans.layer import GoldSpans
 class LikelihoodCodes(CodeSpans):
     """A layer of spans with binary codes, trained by contrastive hashing and the likelihood of the tree.
 
-    In addition to the published model, `PublishedCodes`, it has the likelihood, fixed codes of labels, a
-    temperature, and a perceptron before queries and keys. The contrastive loss compares the probabilities of bits
-    given their spans, or joint probabilities if the likelihood has weight 0.
+    It extends the published model, `PublishedCodes`, by the likelihood, fixed codes of labels, a temperature, and
+    a perceptron before queries and keys. The contrastive loss compares the probabilities of bits given their
+    spans, or joint probabilities of spans and bits if the likelihood has weight 0.
 
     Args:
         config: The configuration of the task.
@@ -32,7 +32,7 @@ class LikelihoodCodes(CodeSpans):
         labels: The labels of spans in the training corpus.
 
     Attributes:
-        code_words: ``(labels, K)``, the K bits of each label's code, 0 or 1; None if codes are not fixed.
+        code_words: ``(labels, bits)``, the bits of each label's fixed code, 0 or 1; None if codes are not fixed.
     """
 
     code_words: Tensor | None
@@ -53,7 +53,8 @@ class LikelihoodCodes(CodeSpans):
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """Return the mean contrastive loss of a span, plus the weighted negative log-likelihood per word.
 
-        Unknown spans are sampled from the distribution of the first view.
+        The contrastive loss also needs the unknown spans of the trees: they are sampled from the distribution of
+        the first view.
         """
         config = self.config
         trees = [self.distribution(words, lengths) for words in views]
@@ -68,9 +69,9 @@ class LikelihoodCodes(CodeSpans):
         return loss + config.tree_weight * torch.stack(missed).sum() / lengths.sum()
 
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """Return the distribution over trees with the known spans, in which labels have their code words.
+        """Return the distribution over trees with the known spans, in which labels have their fixed codes.
 
-        All other spans then have the code word of the empty label. Without code words, all codes are summed out.
+        All other spans have the code of the empty label. Without fixed codes, all codes are summed out.
         """
         if self.code_words is None:
             return super().agreeing(trees, gold, lengths)

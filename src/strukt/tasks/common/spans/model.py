@@ -37,6 +37,9 @@ FIRST_WORDS = 256
 class SpanModel(StructurePredictor):
     """A model that predicts nested labelled spans.
 
+    A subclass sets `task` and implements `trainable`, `has_annotation`, `labels_of`, `known_spans`, `is_partial`,
+    `predict_batch`, `predictions_of`, `partly_annotated`, `metric` and `observed`.
+
     Attributes:
         layer: The layer that predicts spans from vectors of words.
         separator: The separator in the joint label of spans over the same words.
@@ -57,7 +60,7 @@ class SpanModel(StructurePredictor):
         self.layer.start_from(lambda: self.first_vectors(sentences))
 
     def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
-        """Return the vectors of the first words of a corpus, without dropout, ``(m, size)``."""
+        """Return the vectors of the first words of a corpus, at most 256, without dropout: ``(words, size)``."""
         with self.predicting():
             batch = self.collate(list(sentences[:FIRST_SENTENCES]))
             words = self.words(batch.inputs, batch.lengths)
@@ -77,7 +80,7 @@ class SpanModel(StructurePredictor):
     @staticmethod
     @abstractmethod
     def is_partial(sentence: Sentence) -> bool:
-        """Return whether a sentence may have other labelled spans than the annotated ones."""
+        """Return whether a sentence may have labelled spans in addition to the annotated ones."""
 
     @abstractmethod
     def predictions_of(
@@ -109,7 +112,7 @@ class SpanModel(StructurePredictor):
         return "f1"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `starts`, `ends` and `labels` of the known spans, ``(m,)`` each.
+        """Return `starts`, `ends` and `labels` of the known spans, ``(spans,)`` each.
 
         With `partial`, also return whether the sentence may have other spans, `partial` ``(1,)``, and the
         forbidden spans.
@@ -133,7 +136,7 @@ class SpanModel(StructurePredictor):
         return self.layer.loss(self.views(batch), GoldSpans.of(batch.targets), batch.lengths)
 
     def views(self, batch: Batch) -> list[Tensor]:
-        """Encode the words once for each view of the layer, with different dropout."""
+        """Encode the words once for each of the `layer.views` views, each with different dropout."""
         return [self.words(batch.inputs, batch.lengths) for _ in range(self.layer.views)]
 
     def words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:

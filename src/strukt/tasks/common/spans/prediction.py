@@ -17,7 +17,7 @@ class PredictedSpan(NamedTuple):
         end: Index after that of its last word.
         label: Its label, which may be the empty label.
         probability: Marginal probability of the span with this label, or with this code; None if not requested.
-        code: The binary code in place of the label, if there is one.
+        code: The binary code that the label was found by; None for models without codes.
     """
 
     start: int
@@ -34,7 +34,7 @@ class SpanPrediction:
     Attributes:
         brackets: The spans to draw, outer before inner, then from left to right.
         bits: Number of bits of a code; 0 without codes.
-        codes: All codes that the model has counted.
+        codes: All codes that occurred in the training corpus; empty without codes.
         shares: See `Prediction`.
     """
 
