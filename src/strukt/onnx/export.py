@@ -72,7 +72,9 @@ def export(
             change a little. They also depend a little on the batch, because its inputs are rounded together.
 
     Raises:
-        SettingError: If the model cannot be exported, or the precision is unknown.
+        SettingError: If the precision is unknown; or if the model cannot be exported: because of its task or its
+            encoder, because an option has a value in `REFUSED` (codes, latent trees), because its Transformer has
+            relative positions, because PyTorch cannot export a network, or because it is itself an exported model.
         DataError: If the folder holds a model already, holds files that would be replaced, or cannot be written.
         MissingExtraError: If onnx, onnxscript or, for ``int8``, onnxruntime is not installed.
 

@@ -15,8 +15,8 @@ class Table:
     """All structures of one item, one in each row, with their scores.
 
     Attributes:
-        events: ``(rows, *event)``, the structures as events; -1 in the padding.
-        parts: ``(rows, *parts)``, the structures as 0/1 vectors of parts.
+        events: ``(rows, *event_shape)``, the structures as events; -1 in the padding.
+        parts: ``(rows, *part_shape)``, the structures as 0/1 tensors of parts, in the shape of the marginals.
         scores: ``(rows,)``, the score of each structure; -inf if it uses a forbidden part.
 
     Examples:
@@ -36,7 +36,7 @@ class Table:
         return self.rows(self.scores > -math.inf)
 
     def rows(self, choice: Tensor) -> Table:
-        """Return the chosen rows, by a mask or by indices."""
+        """Return a table of the rows that a mask or indices choose."""
         return Table(self.events[choice], self.parts[choice], self.scores[choice])
 
     def find(self, event: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ class Table:
 
     @property
     def log_partition(self) -> Tensor:
-        """The log of the summed exponentiated scores."""
+        """The log of the summed exponentiated scores; -inf if every structure is forbidden."""
         return self.permitted.scores.logsumexp(0)
 
     @property
@@ -54,7 +54,11 @@ class Table:
         return self.permitted.scores.log_softmax(0)
 
     def expected(self, quantity: Tensor) -> Tensor:
-        """Return the mean of ``quantity (permitted rows, ...)`` under the distribution; 0 if there are no rows."""
+        """Return the mean of a quantity under the distribution; 0 if every structure is forbidden.
+
+        Args:
+            quantity: ``(rows, ...)``, its value for each row of `permitted`.
+        """
         probabilities = self.log_probs.exp().reshape(-1, *[1] * (quantity.dim() - 1))
         return (probabilities * quantity).sum(0)
 
@@ -110,7 +114,10 @@ class Table:
         return self.rows(agrees).log_partition - self.log_partition
 
     def condition(self, required: Tensor, forbidden: Tensor) -> Table:
-        """Return the table with score -inf for structures that lack a required part or use a forbidden part."""
+        """Return the table with score -inf for structures that lack a required part or use a forbidden part.
+
+        The arguments are masks of the shape of the parts of one structure.
+        """
         used = self.parts > 0
         broken = ((required & ~used) | (forbidden & used)).flatten(1).any(1)
         return replace(self, scores=self.scores.masked_fill(broken, -math.inf))
@@ -136,7 +143,17 @@ class Table:
 
 
 def choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tuple[Tensor, Tensor]:
-    """Return choices as events ``(rows, n)``, padded with -1, and as parts ``(rows, n, alternatives)``."""
+    """Return sequences of choices as the events and the parts of a `Table`.
+
+    Args:
+        sequences: For each structure, the number of the chosen alternative at each position; at most n positions.
+        n: Number of positions, padding included.
+        alternatives: Number of alternatives at each position.
+
+    Returns:
+        The events ``(rows, n)``, padded with -1, and the parts ``(rows, n, alternatives)``, 0.0 or 1.0 in float64,
+        with a row for each sequence.
+    """
     padded = [[*sequence, *[-1] * (n - len(sequence))] for sequence in sequences]
     events = torch.tensor(padded, dtype=torch.long).reshape(len(padded), n)
     return events, (events[..., None] == torch.arange(alternatives)).double()

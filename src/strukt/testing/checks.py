@@ -35,7 +35,7 @@ __all__ = ["check_structure", "laws"]
 
 
 def laws(subject: Subject) -> list[Law]:
-    """Return the laws that apply to the members that the subject supports."""
+    """Return the laws that need none of the members that the subject `lacks`."""
     return [law for law in LAWS.values() if not law.needs & subject.lacks]
 
 
@@ -45,6 +45,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
     Args:
         subject: The structure, with its random scores and its enumeration.
         known_failures: The names of laws that are known to be broken, each with the reason; they are not checked.
+            None to check all laws.
 
     Raises:
         AssertionError: If laws are broken; the message has a line for each, with its name and the fault.

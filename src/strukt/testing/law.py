@@ -17,7 +17,7 @@ class Law:
 
     Attributes:
         name: The name of the property.
-        needs: The members of the distribution that the law needs.
+        needs: The members of the distribution that the law needs; it is skipped for subjects that lack one.
         check: The function that raises AssertionError if the property does not hold.
     """
 
@@ -43,6 +43,9 @@ IMPOSSIBLE = ".*a mean loss with it is infinite"
 
 def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
     """Return a decorator that registers a function as a law under its own name.
+
+    The decorator returns the function with some warnings silenced: those of PyTorch about its own code, and the one
+    of strukt about training on impossible events.
 
     Args:
         needs: The members of the distribution that the law needs.

@@ -36,10 +36,10 @@ class Subject:
         arguments: Name of each score argument, and its number of dimensions in one item.
         size: The number of positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
-        lacks: Members that raise NotImplementedError; laws that need them are skipped. Includes `ALWAYS_FEASIBLE`
-            for structures that forbidden parts never rule out.
+        lacks: Names of the members of the distribution that raise NotImplementedError; laws that need them are
+            skipped. Includes the entry of `ALWAYS_FEASIBLE` for structures that forbidden parts never rule out.
         within: ``within(length, *scores)`` returns a mask of the entries that are not padding, for each score
-            tensor of one item. Needed only if the default of `Case.padding` is wrong: if structures of short items
+            tensor of one item; None for the rule of `Case.padding`. The rule is wrong if structures of short items
             leave entries unused that are not padding.
         shortest: The smallest length above 0 that has structures.
     """
@@ -65,9 +65,15 @@ class Subject:
     ) -> Case:
         """Return a case of random scores.
 
-        ``lengths`` are repeated over the items; by default they are ``size``, 0, 1, ``size - 1``, ``size`` and 2.
         Lengths above 0 without structures are raised to the shortest length that has some, and lengths above
-        ``size`` are reduced to it.
+        ``size`` are reduced to ``size``.
+
+        Args:
+            batch_shape: The batch dimensions.
+            lengths: The lengths of the items, repeated over them; None for ``size``, 0, 1, ``size - 1``, ``size``
+                and 2.
+            size: The padded length; that of the subject if None.
+            seed: Random seed of the scores.
         """
         size = self.size if size is None else size
         cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)
@@ -81,7 +87,14 @@ class Subject:
 
 @dataclass(frozen=True)
 class Case:
-    """A random test batch for one structure: scores, lengths, and the padded length ``size``."""
+    """A random test batch for one structure.
+
+    Attributes:
+        subject: The structure under test.
+        scores: The score tensors, in the order of `Subject.arguments`.
+        lengths: ``batch_shape``, the number of positions of each item.
+        size: The padded length, the number of positions for which there are scores.
+    """
 
     subject: Subject
     scores: tuple[Tensor, ...]
@@ -89,12 +102,12 @@ class Case:
     size: int
 
     def distribution(self, validate_args: bool | None = None) -> StructuredDistribution:
-        """Return the distribution under test."""
+        """Return the distribution under test; for `validate_args`, see `StructuredDistribution`."""
         return self.subject.make(*self.scores, lengths=self.lengths, validate_args=validate_args)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The leading dimensions."""
+        """The batch dimensions."""
         return tuple(self.lengths.shape)
 
     @property
@@ -128,7 +141,10 @@ class Case:
         return [self.item(index).table() for index in self.indices]
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
-        """Stack the values of all items, of which there is at least one, to a tensor ``batch_shape + ...``."""
+        """Stack the values of all items, in the order of `indices`, to a tensor ``batch_shape + ...``.
+
+        There must be at least one item.
+        """
         return torch.stack(list(values)).reshape((*self.batch_shape, *values[0].shape))
 
     def with_scores(self, scores: Sequence[Tensor]) -> Case:

@@ -37,7 +37,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
         The model of the task, without weights: it can predict and be evaluated, but not be trained or saved.
 
     Raises:
-        DataError: If a file is missing or damaged.
+        DataError: If a file is missing or damaged, or models of the task are never exported.
         MissingExtraError: If onnxruntime is not installed.
     """
     path = Path(folder)

@@ -33,7 +33,7 @@ NO_PLACE = "-1"
 
 
 class SemanticParser(SentenceModel):
-    """A semantic parser: predicts five tags for each word, independently of each other.
+    """A semantic parser: predicts the five tags of each word (`strukt.data.logical_forms.Tags`) independently.
 
     Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -65,7 +65,7 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return a vocabulary of the values of each tag; parents by attention need none."""
+        """Return a vocabulary of the values of each tag, by its name; parents by attention need none."""
         columns = [_columns(config, _annotated(sentence)) for sentence in sentences]
         names = Tags._fields if config.parents != "attention" else Tags._fields[1:]
         return {

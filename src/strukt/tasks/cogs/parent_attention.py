@@ -11,7 +11,9 @@ from strukt.nn.encoders import mask_of
 
 
 class ParentAttention(nn.Module):
-    """The scores of an attention layer with a single head, before the softmax.
+    """The scores of an attention layer with a single head, before the softmax: each word scores possible parents.
+
+    A word without a parent is its own parent.
 
     Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -29,7 +31,9 @@ class ParentAttention(nn.Module):
         self.query, self.key = nn.Linear(size, size), nn.Linear(size, size)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """Return scores ``[b, i, j]`` of word j as the parent of word i; -inf if j is padding.
+        """Return the scores, ``(batch, n, n)``: ``[b, i, j]`` is that of word j as the parent of word i.
+
+        If word j is padding, the score is -inf.
 
         Args:
             vectors: ``(batch, n, size)``, the vectors of words.

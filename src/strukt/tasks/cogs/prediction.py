@@ -19,6 +19,7 @@ class TagsPrediction:
     Attributes:
         tags: The predicted columns, one for each kind of tag.
         probabilities: For each word, the product of the probabilities of its tags; empty if not requested.
+        shares: No additional scores; see `Prediction`.
     """
 
     tags: Tags

@@ -21,9 +21,9 @@ class ListPrediction:
     Attributes:
         target: Kind of the labels: ``arity`` or ``value``.
         labels: The arity of each operator, or the value alone.
-        certain: The probability of each label.
-        heads: The heads of the tree to draw; empty if there is no tree.
-        arcs: The probability of the arc from each head.
+        certain: ``(labels,)``, the probability of each label.
+        heads: The head of each symbol in the tree to draw, counted from 1; 0 for the root. Empty without a tree.
+        arcs: The probability of the arc from each head, a number for each entry of `heads`.
         with_notes: Whether to write the probabilities of labels, and to draw those of arcs.
         shares: See `Prediction`.
     """
@@ -37,7 +37,7 @@ class ListPrediction:
     shares: Mapping[str, tuple[float, float]]
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the expression with the arities as a note, or with the value."""
+        """Return the expression with the predicted arities, or with the predicted value."""
         notes = {"p": " ".join(probability_notes(self.certain))} if self.with_notes else {}
         if self.target == "value":
             return sentence.annotated(label=self.labels[0], **notes)

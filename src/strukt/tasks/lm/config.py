@@ -25,7 +25,8 @@ class Config(FittingConfig):
             transitions; pcfg, lowrank-pcfg: neural grammar, with dense or low-rank rules; rnn, lstm: recurrent
             network; mfa: LSTM with mean-field attention to previous words; pt: causal Probabilistic
             Transformer; transformer: causal Transformer; ngram: n-grams with Kneser-Ney smoothing.
-        text: Texts to learn from. sentences: each sentence on its own; stream: one continuous text.
+        text: Texts to learn from. sentences: each sentence on its own; stream: one continuous text, for all models
+            but grammars.
         minimum_count: Minimum count of a word in the training corpus; other words are unknown.
         context: Number of words in a piece of a stream, and maximum number of previous words that attention
             sees.
@@ -35,10 +36,11 @@ class Config(FittingConfig):
         latent: Size of the Gaussian vector of each sentence in a compound grammar, for which perplexity is an
             estimated upper bound; 0 for a grammar with the same rules for all sentences.
         rank: Rank of transitions or rules, of the interactions of mean-field attention, or of the scores of a
-            Probabilistic Transformer; hidden size of the perceptrons of mean-field attention.
+            Probabilistic Transformer. With scores perceptron, hidden size of the perceptrons of mean-field
+            attention.
         features: Feature map of low-rank transitions. linear: exponential of a linear function; exponential:
-            exp(w x - |x|^2 / 2), with learned w; favor: exponential with random w (FAVOR+); fourier: random
-            cosines, shifted to be non-negative; nystrom: similarities to learned landmarks.
+            exp(w x - |x|^2 / 2) of a state vector x, with learned w; favor: exponential with random w (FAVOR+);
+            fourier: random cosines, shifted to be non-negative; nystrom: similarities to learned landmarks.
         temperature: Divisor of the dot products of state vectors.
         vectors: State vectors. layers: transformed by residual layers; plain: not transformed before a
             transition, with an additional start state; tied: one vector for each state, with a network for each
@@ -58,11 +60,11 @@ class Config(FittingConfig):
             predict from the context and the state of a single LSTM.
         heads: Number of attention heads, or of channels of a Probabilistic Transformer.
         size: Size of the vectors of states and words, and of the state of a recurrent network.
-        layers: Number of layers of a recurrent network or a Transformer.
+        layers: Number of layers, for models rnn, lstm, mfa and transformer.
         order: Maximum length of n-grams.
         state_dropout: Share of the states to drop in each batch.
         feature_dropout: Share of the features of low-rank transitions to drop in each batch.
-        dropout: Dropout, for recurrent networks and Transformers.
+        dropout: Dropout rate, for models rnn, lstm, mfa, pt and transformer.
     """
 
     summary = "the probability of a text: next words, missing words, new sentences"

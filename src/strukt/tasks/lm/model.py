@@ -151,7 +151,10 @@ class LanguageModel(Model):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Note the probability of each word given the words before it; for grammars, replace the trees."""
+        """Note the probability of each word given the words before it; for grammars, replace the trees.
+
+        The probabilities are noted whether `probabilities` is true or not.
+        """
         for group, words, lengths in self._groups(sentences):
             with self.predicting():
                 annotated = self.text().annotated(group, words, lengths)
@@ -179,7 +182,11 @@ class LanguageModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Draw mean-field attention to the words before the word at `step`, which must not be the first word."""
+        """Draw mean-field attention to the words before the word at `step`; empty for other models.
+
+        Raises:
+            SettingError: If `step` is not from 2 to the number of words.
+        """
         source = self.source
         if not isinstance(source, RecurrentLanguageModel) or not isinstance(
             source.attention, MeanFieldAttention
@@ -210,6 +217,8 @@ class LanguageModel(Model):
             SettingError: If there is a constraint, and the model has neither hidden states nor rules, is a
                 compound grammar, or is a low-rank grammar with too many rules.
             InfeasibleError: If no sentence meets the constraint.
+            ScoresError: If the scores of the model cannot be used, for example because they are NaN, or if a
+                grammar needs too many rules for a word.
         """
         drawn = self._drawn(count, longest, constraint).tolist()
         ends = [next((at for at, word in enumerate(row) if word in (self.end, -1)), longest) for row in drawn]
@@ -229,7 +238,11 @@ class LanguageModel(Model):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """Yield each sentence with the most probable words in its gaps; only for models with hidden states."""
+        """Yield the words of each sentence, with the most probable word in place of each missing word.
+
+        Raises:
+            SettingError: If the model has no hidden states.
+        """
         for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)

@@ -28,7 +28,7 @@ class Config(TaskConfig):
         attention: Kind of alignment between the words; see `strukt.nn.StructuredAttention`.
         iterations: Maximum number of rounds of ADMM for lp-matching and lp-sequence; 0 to continue until the
             factors agree.
-        scaled_scores: Divide the scores of word pairs by the square root of the size; false as published.
+        scaled_scores: Divide the scores of word pairs by the square root of `size`; false as published.
         size: Hidden size of the comparison.
         latent: Dependency trees that the network reads, for model latent-tree.
     """

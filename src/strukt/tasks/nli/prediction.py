@@ -19,7 +19,8 @@ class EntailmentPrediction(ClassPrediction):
     """The predicted class of a pair of sentences, and the alignment that led to it.
 
     Attributes:
-        weights: The alignment weight of each word of the premise (row) and word of the hypothesis (column).
+        weights: The alignment weight of each word of the premise (row) with each word of the hypothesis (column).
+            Other attributes are those of `ClassPrediction`.
     """
 
     weights: Sequence[Sequence[float]]

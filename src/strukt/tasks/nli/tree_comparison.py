@@ -14,7 +14,8 @@ class TreeComparison(nn.Module):
         p(class | two sentences) = sum over their trees g and h of  p(g) p(h) p(class | u_g, v_h)
         p(class | u, v) = softmax(W relu(V [u, v, |u - v|, u v] + b) + w)
 
-    The trees of the two sentences are independent. If trees are sampled, the i-th samples of both form a pair.
+    The trees of the two sentences are independent, and V, b, W and w are learned. If trees are sampled, only the
+    i-th samples of both sentences are compared, for each i.
 
     Source: Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure",
     section 3. Tai, Socher and Manning (2015) have only the features |u - v| and u v, without u and v.
@@ -40,8 +41,8 @@ class TreeComparison(nn.Module):
         """Return log-probabilities of classes, ``(batch, classes)``, or lower bounds if trees are sampled.
 
         Args:
-            trees: The vectors of trees, ``(pairs, inputs)``, of ``2 batch`` sentences: first the first sentences
-                of all pairs, then the second sentences.
+            trees: The vectors of trees, ``(rows, inputs)``, a row for each tree of ``2 batch`` sentences: first
+                the trees of the first sentences of all pairs, then those of the second sentences.
         """
         couples = _couples(trees)
         u, v = couples.outputs

@@ -36,6 +36,8 @@ TREES_OPTION = "--latent.tree given"
 class ClassModel(StructuredModel):
     """A model that predicts the class of each sentence, optionally from dependency trees.
 
+    A subclass sets `task` and `tree_reader`, and implements `loss` and `predict_batch`.
+
     Attributes:
         tree_reader: Computes vectors of trees; None if the model reads no trees.
     """
@@ -91,7 +93,11 @@ class ClassModel(StructuredModel):
     @classmethod
     @override
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the classes, at least two."""
+        """Return the vocabulary of classes, `labels`.
+
+        Raises:
+            DataError: If the corpus has fewer than two classes, or a sentence has none.
+        """
         labels = Vocabulary.labels(label_of(sentence) for sentence in sentences)
         if len(labels) < 2:
             present = ", ".join(labels.symbols) or "none"
@@ -110,7 +116,7 @@ class ClassModel(StructuredModel):
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `label` `(1,)`."""
+        """Return `label`, the index of the class, `(1,)`."""
         return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     def named(self, log_probs: Tensor) -> list[dict[str, float]]:

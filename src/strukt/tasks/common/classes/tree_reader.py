@@ -25,7 +25,8 @@ class TreeReader(nn.Module):
         size: Size of the vectors of sentences.
 
     Raises:
-        SettingError: If the network cannot read the trees of the estimator.
+        SettingError: If `config.reader` is ``lstm``, and the estimator is ``marginals``, ``sparse-marginals`` or
+            ``relaxed``: a tree LSTM cannot read their soft trees, in which a word has several heads.
     """
 
     def __init__(self, size: int, config: LatentTreeConfig) -> None:
@@ -55,12 +56,13 @@ class TreeReader(nn.Module):
         return self.latent.estimator
 
     def forward(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None) -> Mixture:
-        """Return vectors of sentences, one for each tree.
+        """Return vectors of sentences, one for each tree, as outputs of a mixture: `(pairs, size)`.
 
         Args:
             vectors: `(batch, n, size)`, the vectors of words.
             lengths: `(batch,)`, the numbers of words.
-            heads: `(batch, n)`, given trees, padded with -1; None if there are none.
+            heads: `(batch, n)`, given trees, numbered as in the column HEAD and padded with -1; None for latent
+                trees and trees of a fixed shape.
         """
         trees = self.trees(vectors, lengths, heads)
         mixture: Mixture = self.latent(self.network.project(vectors, lengths), lengths, trees)

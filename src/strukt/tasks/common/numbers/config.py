@@ -26,7 +26,7 @@ class NumberConfig(FittingConfig):
             mean-field: any number of relevant positions, which depend on each other.
         scores: Scores of mean-field attention. low-rank: interactions of low rank, which are fast; perceptron:
             perceptrons over encoder and decoder states score positions and pairs of positions, as published.
-        iterations: Maximum number of mean-field sweeps.
+        iterations: Maximum number of mean-field sweeps; with 0, positions do not depend on each other.
         damping: Share of its old value that a score keeps in a sweep; 0 as published.
         tol: Sweeps end once no weight changes by more than this; 0 to make all --iterations sweeps.
         rivalry: Initial strength with which similar positions compete, for low-rank scores.

@@ -65,6 +65,9 @@ class NumberPrediction(NamedTuple):
 class NumberModel(Model):
     """A model that encodes numbers and decodes a result, with or without attention.
 
+    A subclass sets `task` and `network`, and implements `target`, `loss`, `score_shares`, `quality`,
+    `predictions`, `decoded` and `annotate`.
+
     Attributes:
         network: Embeddings of numbers, encoder and decoder.
     """
@@ -106,7 +109,7 @@ class NumberModel(Model):
 
     @abstractmethod
     def target(self, row: Tensor) -> Tensor:
-        """Return the right answer, a vector, for the symbol indices of a sentence, `(n,)`."""
+        """Return the right answer, a vector of whole numbers, from the symbol indices of a sentence, `(n,)`."""
 
     @abstractmethod
     def predictions(self, memory: Memory) -> list[NumberPrediction]:
@@ -130,7 +133,11 @@ class NumberModel(Model):
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with the symbol indices, `words` `(batch, n)`, and the right answers, `answer`."""
+        """Make a batch with the symbol indices, `words` `(batch, n)`, and the right answers, `answer`.
+
+        Raises:
+            DataError: If a word is not a number that the model knows.
+        """
         rows = [torch.tensor(self._indices(sentence)) for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         answers = [self.target(row) for row in rows]
@@ -146,14 +153,23 @@ class NumberModel(Model):
         return self.network.read(batch.inputs["words"], batch.lengths)
 
     def divergence(self, decoded: Decoded, inside: Tensor) -> Tensor | float:
-        """Return the loss of random contexts: the weighted KL divergence, summed over steps `inside` sentences."""
+        """Return the loss of random contexts: the weighted KL divergence, summed over steps; 0 for other contexts.
+
+        Args:
+            decoded: The decoder's steps.
+            inside: ``(batch, steps)``, a mask of the steps that are not padding.
+        """
         if decoded.divergence is None:
             return 0.0
         return self.config.kl_weight * decoded.divergence.masked_fill(~inside, 0).sum()
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Return the scores, and a table of the scores by the length of sentences."""
+        """Return the scores, and a table of the scores by the length of sentences.
+
+        Raises:
+            DataError: If a word is not a number that the model knows.
+        """
         total, rows = _Means(), defaultdict[int, _Means](_Means)
         with self.predicting():
             for batch in self.collated(list(sentences)):
@@ -190,7 +206,13 @@ class NumberModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Draw mean-field attention: interactions, their spanning tree, and the weights after each sweep."""
+        """Draw mean-field attention: interactions, their spanning tree, and the weights after each sweep.
+
+        Other kinds of attention have no such pictures. Steps of the decoder are counted from 1.
+
+        Raises:
+            SettingError: If there is no such step.
+        """
         attention = self.network.network.attention
         if not isinstance(attention, MeanFieldAttention):
             return {}

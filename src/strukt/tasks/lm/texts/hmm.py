@@ -71,7 +71,7 @@ class HiddenMarkovText(Text):
         return HeatMap("probability of hidden states", self._names(order), forms, states.T[order].tolist())
 
     def state_graph(self) -> Graph:
-        """Draw the transitions between the most frequent states."""
+        """Draw the transitions between the most frequent states, at most `SHOWN_STATES` (12)."""
         matrices, band = self.hmm.transition.factors()
         moving = steps(matrices, band)
         use = self.hmm.initial.softmax(0).unsqueeze(0)

@@ -15,7 +15,9 @@ from strukt.tasks.lm.texts.text import State, Text
 
 
 class CountedText(Text):
-    """An n-gram model as a distribution over texts; its state is the last words, ``(batch, order - 1)``.
+    """An n-gram model as a distribution over texts.
+
+    The state is the last words read, ``(batch, order - 1)``, where `order` is the maximum length of n-grams.
 
     Args:
         symbols: The words, by their indices.

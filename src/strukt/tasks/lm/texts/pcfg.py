@@ -42,9 +42,9 @@ class GrammaticalText(Text):
 
     @override
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """Return the log-probability of sentences; the state is unused.
+        """Return the log-probability of whole sentences, ``(batch,)``, and `state` unchanged.
 
-        For compound grammars, it is an estimate of a lower bound, from one latent vector of each sentence.
+        For compound grammars, return an estimate of a lower bound, from one random latent vector of each sentence.
         """
         trees, divergence = self._read(x, lengths)
         return trees.log_partition - divergence, state
@@ -72,7 +72,12 @@ class GrammaticalText(Text):
 
     @override
     def guide(self, constraint: Automaton, length: int, end: int) -> PCFGGuide:
-        """Return the distribution over whole sentences of two or more words that satisfy the constraint."""
+        """Return the distribution over whole sentences of two or more words that satisfy the constraint.
+
+        Raises:
+            SettingError: If the grammar is compound, or is a low-rank grammar with too many rules.
+            InfeasibleError: If no sentence satisfies the constraint.
+        """
         if isinstance(self.grammar, CompoundPCFG):
             raise SettingError("a constraint needs a grammar with the same rules for all sentences (--latent 0)")
         with torch.no_grad():
@@ -91,7 +96,10 @@ class GrammaticalText(Text):
             yield _Rules(grammar.grammar(words, context=torch.randn(1, grammar.grammar.context)))
 
     def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
-        """Return the tree of each sentence with the largest expected number of correct spans (MBR)."""
+        """Return the tree of each sentence with the largest expected number of correct spans (MBR).
+
+        The labels are numbered symbols: NT0, NT1, ... for nonterminals, T0, T1, ... for preterminals.
+        """
         distribution, _ = self._read(x, torch.where(lengths == 1, 0, lengths))
         s, tags = distribution.scores[1].shape[-1], distribution.scores[-1].argmax(-1)
         trees = [

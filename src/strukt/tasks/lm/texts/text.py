@@ -25,6 +25,8 @@ State = Any
 class Text(ABC):
     """A distribution over sequences of words.
 
+    A subclass implements `stream`, `word_log_probs` and `sample`.
+
     Args:
         symbols: The words, by their indices.
     """
@@ -47,11 +49,23 @@ class Text(ABC):
 
     @abstractmethod
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Return the log-probability of each word given the words before it, ``(batch, n)``; 0 in padding."""
+        """Return the log-probability of each word given the words before it, ``(batch, n)``; 0 in padding.
+
+        Args:
+            x: Word indices, ``(batch, n)``.
+            lengths: ``(batch,)``, the numbers of words.
+
+        Raises:
+            SettingError: If this kind of distribution does not predict word by word.
+        """
 
     @abstractmethod
     def sample(self, count: int, length: int) -> Tensor:
-        """Sample the first words of texts, ``(count, length)``; -1 after the end, unless a word marks the end."""
+        """Sample the first words of texts, ``(count, length)``.
+
+        If a word marks the end of a text, words that do not belong to the text may follow it; otherwise, entries
+        after the end are -1.
+        """
 
     def guide(self, constraint: Automaton, length: int, end: int) -> Guide[Any]:  # noqa: ARG002
         """Return the distribution over texts conditioned on a constraint.
@@ -71,7 +85,15 @@ class Text(ABC):
         )
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Return the log-probability of every word at each position, given the present words, ``(batch, n, v)``.
+        """Return the log-probability of every word at each position, given the words that are not missing.
+
+        Args:
+            x: Word indices, ``(batch, n)``; missing words may have any index.
+            missing: ``(batch, n)``, a mask of the missing words.
+            lengths: ``(batch,)``, the numbers of words.
+
+        Returns:
+            ``(batch, n, words)``, for all words of the vocabulary.
 
         Raises:
             SettingError: If this kind of distribution cannot compute it.
@@ -80,6 +102,11 @@ class Text(ABC):
 
     def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
         """Return the sentences with the probability of each word, given the words before it, as a note.
+
+        Args:
+            sentences: The sentences.
+            x: Their word indices, ``(batch, n)``; a word that marks the end may follow those of the sentence.
+            lengths: ``(batch,)``, the numbers of words in `x`.
 
         Raises:
             DataError: If the format of a sentence has no place for notes.
