@@ -9,7 +9,10 @@ DRAWER = "strukt.viz.notebook"
 
 
 class Shown:
-    """Mix-in that lets Jupyter and similar notebooks draw a value as SVG."""
+    """Mix-in that lets Jupyter and similar notebooks draw a value as SVG.
+
+    The value must be of a type that `strukt.viz.notebook.svg_of` draws.
+    """
 
     __slots__ = ()
 

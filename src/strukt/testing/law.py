@@ -44,8 +44,8 @@ IMPOSSIBLE = ".*a mean loss with it is infinite"
 def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
     """Return a decorator that registers a function as a law under its own name.
 
-    The decorator returns the function with some warnings silenced: those of PyTorch about its own code, and the one
-    of strukt about training on impossible events.
+    The decorator returns the function with some warnings silenced: those of PyTorch about its own code, and the
+    warning of strukt about training on impossible events.
 
     Args:
         needs: The members of the distribution that the law needs.

@@ -21,7 +21,7 @@ def plot_curves(curves: Curves, axes: Any = None) -> Any:
         The axes, for titles, limits and files: ``axes.figure.savefig("errors.pdf")``.
 
     Raises:
-        MissingExtraError: If matplotlib is not installed.
+        MissingExtraError: If `axes` is None, and matplotlib is not installed.
     """
     return _plot(curves, axes)
 
@@ -31,13 +31,13 @@ def plot_heat_map(heat_map: HeatMap, axes: Any = None) -> Any:
 
     Args:
         heat_map: The table, for example an alignment.
-        axes: The axes to draw on; new ones if None.
+        axes: The axes to draw on; new axes if None.
 
     Returns:
         The axes.
 
     Raises:
-        MissingExtraError: If matplotlib is not installed.
+        MissingExtraError: If `axes` is None, and matplotlib is not installed.
     """
     return _plot(heat_map, axes)
 

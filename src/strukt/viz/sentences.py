@@ -46,10 +46,12 @@ def diagram_of(sentence: Sentence) -> Diagram:
 
     Args:
         sentence: A sentence with the columns of CoNLL-U; XPOS tags take precedence over UPOS tags. Probabilities
-            are read from MISC, where `strukt predict --probabilities` writes them.
+            are read from MISC, where `strukt predict --probabilities` writes them; they are those of the arcs, or
+            of the tags if the sentence has no heads.
 
     Raises:
-        ValueError: If heads do not form a dependency graph of the words, or probabilities are malformed.
+        ValueError: If a head is out of range or the word itself, or if probabilities are malformed or present for
+            some words only.
 
     Examples:
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])

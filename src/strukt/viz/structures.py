@@ -28,7 +28,7 @@ _TREES = (NonProjectiveTree, ProjectiveTree)
 def of_sparsemap(
     result: SparseMAP, forms: Sequence[str] = (), labels: Sequence[str] = ()
 ) -> list[WeightedStructures]:
-    """Return the structures of a SparseMAP result, a set for each of the first `MOST` items of the batch.
+    """Return the structures of a SparseMAP result, a set for each of the first `MOST` (10) items of a batch.
 
     Args:
         result: The result of `StructuredDistribution.sparsemap`.
@@ -66,9 +66,9 @@ def weighted(
 
     Args:
         family: The class of the distribution, which determines the kind of picture.
-        events: The structures ``(k, *event_shape)``.
-        weights: The probabilities of the structures, ``(k,)``. The heaviest structure is always drawn; up to
-            `MOST` are drawn if their weights are at least `LEAST`.
+        events: The k structures, ``(k, *event_shape)``.
+        weights: ``(k,)``, the probabilities of the structures. Up to `MOST` (10) structures are drawn, those with
+            weights of at least `LEAST` (0.01), but always the heaviest one, unless its weight is 0.
         forms: The words; positions are drawn if they are empty.
         labels: The names of tags or labels; numbers are drawn if they are empty.
         title: The title.
@@ -109,8 +109,8 @@ def picture(
         labels: The names of tags or labels; numbers are drawn if they are empty.
 
     Raises:
-        ValueError: If there are fewer words than positions, or more, unless the picture has brackets; or if there
-            are fewer labels than the structure uses.
+        ValueError: If `forms` does not have one word for each position of the structure (if brackets are drawn,
+            more words are allowed); or if `labels` has no name for a label of the structure.
     """
     if issubclass(family, BinaryTree):
         return _brackets(_spans(event), forms, labels)

@@ -40,10 +40,11 @@ def overlaid(structures: WeightedStructures) -> str | None:
     """Draw several structures in one picture: shared parts in grey, others in colour with their weight.
 
     Args:
-        structures: The structures, of which the heaviest few are drawn.
+        structures: The structures, of which the heaviest are drawn, at most nine.
 
     Returns:
-        An `<svg>` element, or None if there is nothing to compare, such as a single structure.
+        An `<svg>` element, which needs `STYLE` beside it; or None if there is nothing to compare: a single
+        structure, tables, or pictures of different kinds or of different words.
 
     Examples:
         >>> trees = [Diagram(["Dogs", "bark"], heads=heads) for heads in ([2, 0], [0, 1])]
@@ -58,7 +59,8 @@ def document(*pictures: Picture) -> str:
     """Draw pictures as a complete SVG document with its style sheet, one below the other.
 
     Args:
-        pictures: One or more pictures. If there are several, titles of sentences are written above them.
+        pictures: One or more pictures. If there are several, the titles of `Diagram` pictures are written above
+            them; a single `Diagram` is drawn without its title.
 
     Raises:
         TypeError: If an argument is not a picture or cannot be drawn as SVG.

@@ -10,7 +10,8 @@ def draw(diagram: Picture, width: int = 80, palette: Palette = PLAIN) -> str:
     """Draw a picture that fits the terminal.
 
     A dependency tree that is too wide is drawn with one word per line, and a constituency tree with one
-    constituent per line. Tagged words and the columns of tables are folded. Graphs are lists of their edges.
+    constituent per line. Words with tags, and the columns of tables, continue below. Graphs are drawn as lists of
+    their edges.
 
     Args:
         diagram: The picture.

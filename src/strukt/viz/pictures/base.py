@@ -19,9 +19,9 @@ Canvas = Literal["svg", "terminal", "matplotlib"]
 class Picture(Shown, ABC):
     """Anything that can be drawn: a class with the data, and next to it a function for each canvas.
 
-    A picture is a file of `strukt.viz.pictures`. It holds the class and some of the functions
-    `svg(picture)`, `terminal(picture, width, palette)` and `matplotlib(picture, axes)`. A longer one is a folder:
-    `picture.py` holds the class, and each function has a file named after it, such as `svg.py`.
+    A subclass implements `description`. The module of the class also holds some of the functions `svg(picture)`,
+    `terminal(picture, width, palette)` and `matplotlib(picture, axes)`, one for each canvas that it supports. If
+    the module is named `picture`, each function is in a module beside it, which has the name of the function.
 
     Examples:
         >>> from strukt.viz import Diagram

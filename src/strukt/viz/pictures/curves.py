@@ -58,12 +58,18 @@ class Curves(Picture):
 
     @property
     def is_logarithmic(self) -> bool:
-        """True if the numbers are positive and so far apart that the scale is logarithmic."""
+        """True if the scale is logarithmic: the smallest number is positive, the largest at least 100 times as large.
+
+        The ends of error bars count as numbers.
+        """
         every = self._every()
         return bool(every) and min(every) > 0 and max(every) / min(every) >= WIDE
 
     def heights(self) -> dict[str, list[float]]:
-        """Return the position of each number between the smallest (0) and the largest (1)."""
+        """Return the position of each number between the smallest (0) and the largest (1).
+
+        The positions are linear or logarithmic, as the scale is, and the ends of error bars count as numbers.
+        """
         return {name: [self._height(value) for value in values] for name, values in self.curves.items()}
 
     def ticks(self) -> list[tuple[float, str]]:

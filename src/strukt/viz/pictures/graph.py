@@ -27,7 +27,7 @@ _BEND = 0.35
 
 
 class Edge(NamedTuple):
-    """An edge from a node to another one or to itself; nodes are counted from 0."""
+    """An edge from the node `source` to the node `target`, or to itself; nodes are counted from 0."""
 
     source: int
     target: int
@@ -67,7 +67,10 @@ class Graph(Picture):
                     raise OutOfRangeError(f"weights has {value} in row {name!r}; expected 0 to 1")
 
     def edges(self) -> list[Edge]:
-        """Return the strongest edges that leave each node, node by node, the strongest first."""
+        """Return the strongest edges that leave each node, node by node, the strongest first.
+
+        There are at most `MOST` (3) for each node, all with a weight of at least `LEAST` (0.02).
+        """
         result = []
         for source, row in enumerate(self.weights):
             order = sorted(range(len(row)), key=lambda target: -row[target])[:MOST]

@@ -27,7 +27,8 @@ class HeatMap(Picture):
         title: The title, which says what the numbers are.
         rows: The names of the rows.
         columns: The names of the columns.
-        values: The numbers of each row. The largest gets the strongest shade, the smallest none.
+        values: The numbers of each row, one for each column. The largest number of the table gets the strongest
+            shade, the smallest none.
 
     Raises:
         ValueError: If there is not one finite number for each pair of a row and a column.

@@ -27,7 +27,14 @@ Spanning = Literal["minimum", "maximum", "absolute"]
 
 
 class Interaction(NamedTuple):
-    """An edge between two nodes, which are counted from 0; `first` is less than `second`."""
+    """An edge between two nodes, which are counted from 0.
+
+    Attributes:
+        first: The node with the smaller number.
+        second: The node with the larger number.
+        weight: The weight of the edge.
+        in_tree: Whether the edge is in the spanning tree.
+    """
 
     first: int
     second: int
@@ -78,7 +85,14 @@ class Interactions(Picture):
             raise ValueError(f"tree has the edges {list(self.tree)}; expected those of a tree of {n} nodes")
 
     def edges(self) -> list[Interaction]:
-        """Return the edges of the tree and the strongest ones of each node, the strongest first; O(n^2 log n)."""
+        """Return the edges of the tree and the strongest edges of each node, the strongest first.
+
+        Edges outside the tree are among the `MOST` (3) strongest of a node, and their absolute weight is more than
+        `LEAST` (0.02) times the largest.
+
+        Complexity:
+            O(n^2 log n).
+        """
         tree = {(min(edge), max(edge)) for edge in self.tree}
         chosen = set(tree)
         for node, row in enumerate(self.weights):

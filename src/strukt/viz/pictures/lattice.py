@@ -22,7 +22,14 @@ Point = tuple[float, float]
 
 
 class Step(NamedTuple):
-    """A step from the tag of a word to the tag of the next word; words and tags are counted from 0."""
+    """A step from the tag of a word to the tag of the next word; words and tags are counted from 0.
+
+    Attributes:
+        word: The first of the two words.
+        before: The tag of this word.
+        after: The tag of the next word.
+        probability: The probability that the two words have these tags.
+    """
 
     word: int
     before: int
@@ -38,11 +45,13 @@ class Lattice(Picture):
         forms: The n words.
         tags: The names of the c tags.
         marginals: The probabilities of the tags of each word: n rows of c.
-        transitions: The probabilities of the steps between neighbouring words: n - 1 tables of c rows of c.
+        transitions: The joint probabilities of the tags of neighbouring words: n - 1 tables of c rows of c, a row
+            for each tag of the first word, and in it an entry for each tag of the second.
         title: The title; may be empty.
 
     Raises:
         ValueError: If there is not one probability for each tag and each step.
+        OutOfRangeError: If a probability is not between 0 and 1.
 
     Examples:
         >>> lattice = Lattice(["a", "b"], ["X", "Y"], [[0.9, 0.1], [0.2, 0.8]], [[[0.2, 0.7], [0.0, 0.1]]])
@@ -79,11 +88,11 @@ class Lattice(Picture):
                 )
 
     def used(self) -> list[int]:
-        """Return the tags, in their order, whose probability is at least `LEAST` at some word."""
+        """Return the tags, in their order, whose probability is at least `LEAST` (0.01) at some word."""
         return [tag for tag in range(len(self.tags)) if any(row[tag] >= LEAST for row in self.marginals)]
 
     def steps(self) -> list[Step]:
-        """Return the steps whose probability is at least `LEAST`, from left to right."""
+        """Return the steps whose probability is at least `LEAST` (0.01), from left to right."""
         return [
             Step(word, before, after, probability)
             for word, table in enumerate(self.transitions)

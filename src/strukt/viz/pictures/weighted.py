@@ -27,7 +27,7 @@ class WeightedStructures(Picture):
         pictures: The structures, the heaviest first.
         weights: The probabilities of the structures.
         title: The title; may be empty.
-        others: The number of further structures, which are not drawn.
+        others: The number of further structures, which have no pictures.
         rest: The total weight of the further structures.
 
     Raises:

@@ -51,7 +51,7 @@ class BracketDiagram(Picture):
         forms: The words.
         brackets: The brackets from left to right, outer brackets before inner ones. If two brackets are over the
             same words, the first is the outer one.
-        tags: The tag of each word, or none.
+        tags: The tag of each word; empty for no tags.
         bits: The length of the codes; 0 without codes.
         codes: All codes that the model knows. Their Hamming distances determine the colours, so that a code has
             one colour in all pictures. Without them, the codes in the picture determine the colours.
@@ -121,7 +121,7 @@ class BracketDiagram(Picture):
         return parents
 
     def children(self) -> dict[int | None, list[Part]]:
-        """Return the parts of each bracket from left to right, and under None the parts outside all brackets.
+        """Return the parts of each bracket, by its index, left to right; under None, those outside all brackets.
 
         Complexity:
             O(words + brackets + sum of the lengths of the brackets).
@@ -158,7 +158,7 @@ class BracketDiagram(Picture):
         return f"{code:0{-(-self.bits // 4)}x}"
 
     def colours(self) -> dict[int, str]:
-        """Return the colour `#rrggbb` of each code in the picture; close codes have similar colours."""
+        """Return the colour `#rrggbb` of each code in the picture; see `strukt.viz.code_colours.code_colours`."""
         from strukt.viz.code_colours import code_colours  # loads NumPy
 
         shown = self._codes_shown()
