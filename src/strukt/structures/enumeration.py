@@ -85,11 +85,11 @@ class Table:
         )
 
     def score(self, event: Tensor) -> Tensor:
-        """Return the score of one structure."""
+        """Return the score of a structure of this item, as an event; 0 for an event that is no such structure."""
         return self.scores[self.find(event)].sum()
 
     def log_prob(self, event: Tensor) -> Tensor:
-        """Return the normalised score of one structure."""
+        """Return the log-probability of a structure of this item, as an event."""
         return self.score(event) - self.log_partition
 
     def entropy(self) -> Tensor:

@@ -58,7 +58,7 @@ class Curves(Picture):
 
     @property
     def is_logarithmic(self) -> bool:
-        """True if the scale is logarithmic: the smallest number is positive, the largest at least 100 times as large.
+        """True if the scale is logarithmic: all numbers are positive, the largest at least 100 times the smallest.
 
         The ends of error bars count as numbers.
         """
