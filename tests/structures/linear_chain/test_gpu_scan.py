@@ -49,7 +49,7 @@ def test_scores_far_apart(scale, dtype):
 
 
 @pytest.mark.usefixtures("every_length")
-@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.float64, marks=SLOW)])
+@pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=SLOW) for dtype in (torch.float32, torch.float64)])
 def test_a_way_that_only_its_end_allows(dtype):
     """Its weights are lost beside those of the other in plain numbers, and in rows of one exponent."""
     unary, transition = torch.zeros(3, 9, 2, dtype=dtype), torch.zeros(2, 2, dtype=dtype)
