@@ -23,16 +23,16 @@ def batches(
 ) -> list[list[int]]:
     """Group sentences of similar length into batches.
 
-    The padded size of a batch is at most `max_tokens`; a longer sentence is alone in its batch. Every sentence is
-    in exactly one batch.
+    The padded size of a batch, its number of sentences times the length of the longest, is at most `max_tokens`; a
+    longer sentence is alone in its batch. Every sentence is in exactly one batch.
 
     Args:
         lengths: Number of words of each sentence, or of any other unit that is padded.
         max_tokens: Bound on the padded size of a batch.
         seed: If None, batches are sorted by length, longest last. Otherwise sentences of equal
             length are shuffled among themselves, and so are the batches.
-        epoch: Number of the epoch. Seed and epoch determine the order, which is the same on every machine and in
-            every process.
+        epoch: Number of the epoch; ignored without a seed. Seed and epoch determine the order, which is the same
+            on every machine and in every process.
         max_sentences: Bound on the number of sentences of a batch; no bound if None.
 
     Returns:
@@ -78,13 +78,13 @@ def consecutive_batches(
     max_tokens: int,
     most: int = 32,
 ) -> Iterator[list[SentenceT]]:
-    """Cut a stream of sentences into runs of consecutive sentences, each of bounded padded size.
+    """Cut a stream of sentences into batches of consecutive sentences, each of bounded padded size.
 
     Args:
         sentences: Any number of sentences; at most `most` are read ahead.
         sizes: Returns the number of words (or pieces) of each sentence in a list.
-        max_tokens: Bound on the padded size of a run; a longer sentence is alone in its run.
-        most: Maximum number of sentences in a run.
+        max_tokens: Bound on the padded size of a batch; a longer sentence is alone in its batch.
+        most: Maximum number of sentences in a batch.
 
     Raises:
         ValueError: If `max_tokens` or `most` is below 1.
@@ -121,6 +121,9 @@ def split_long(
     Raises:
         ValueError: If the limit is below 1, or there is not one length for each sentence.
 
+    Warns:
+        DataWarning: If any sentence is split off.
+
     Examples:
         >>> from strukt.data import conllu
         >>> import warnings
@@ -145,7 +148,11 @@ def split_long(
 
 
 def warn_about_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
-    """Yield the sentences unchanged, and warn at the first one that is long enough to take minutes."""
+    """Yield the sentences unchanged, and warn at the first one of more than `LONG` words.
+
+    Warns:
+        DataWarning: If there is such a sentence, which may take minutes.
+    """
     is_said = False
     for sentence in sentences:
         if len(sentence) > LONG and not is_said:

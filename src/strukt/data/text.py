@@ -21,10 +21,12 @@ def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem.
+        report: Called with each problem; if it returns, a line with NUL or a carriage return within it is left
+            out.
 
     Raises:
-        DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            not UTF-8 text, a line has NUL or a carriage return within it, or there are no sentences.
 
     Examples:
         >>> import io
@@ -41,8 +43,8 @@ def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
 def tokenize(text: str) -> list[str]:
     """Split running text into words and punctuation marks, by a language-independent rule.
 
-    Letters and digits form words, which may contain hyphens, apostrophes and full stops; every other mark is a
-    separate token. Accents, vowel signs and joiners stay with the character before them.
+    Letters, digits and underscores form words, which may contain hyphens, apostrophes and full stops; every other
+    mark is a separate token. Accents, vowel signs and joiners stay with the character before them.
 
     Examples:
         >>> tokenize("It isn't over, she said (at 3.15).")

@@ -56,10 +56,10 @@ def read_clusters(source: Source) -> dict[str, int]:
     r"""Read the cluster of each word from a file in the format of Percy Liang's program.
 
     Each line has the bit string of a cluster, such as 0110, a word, and its frequency, separated by TABs. Clusters
-    are numbered in order of appearance.
+    are numbered from 0 in order of appearance. If a word occurs twice, its last cluster counts.
 
     Args:
-        source: A path, or an open stream.
+        source: A path, `-` for standard input, or an open stream.
 
     Raises:
         DataError: If the file cannot be read, or a line has another form. The error names the line.

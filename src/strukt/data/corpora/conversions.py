@@ -39,7 +39,7 @@ _GUM_TEST = """
     textbook_chemistry textbook_union vlog_london vlog_studying voyage_oakland voyage_vavau"""
 
 GUM_SPLITS = {**dict.fromkeys(_GUM_DEV.split(), "dev"), **dict.fromkeys(_GUM_TEST.split(), "test")}
-"""The documents of GUM that its authors reserve for development and test; all other documents are for training."""
+"""The split, dev or test, of the documents of GUM that its authors reserve; all others are for training."""
 
 _FAULTS = (
     BadZipFile,
@@ -66,7 +66,11 @@ INTENTS = (
 
 
 def gum(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield bracketed trees, and CoNLL-U with heads and entities; GUM has one file of each per document."""
+    """Yield bracketed trees, and CoNLL-U with heads and entities; GUM has one file of each per document.
+
+    Raises:
+        DataError: If a file cannot be read; raised when its lines are.
+    """
     for kind, suffix in (("const", ".ptb"), ("dep", ".conllu")):
         documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
         for path in sorted((folder / SOURCE / kind).glob(f"GUM_*{suffix}")):
@@ -76,7 +80,13 @@ def gum(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield layers of BIO labels; of every ten documents by name, the ninth is in dev and the tenth in test."""
+    """Yield words with BIO labels of nested entities, a column for each layer of nesting.
+
+    Of every ten documents in order of their names, the ninth is in dev and the tenth in test.
+
+    Raises:
+        DataError: If a file cannot be read; raised when its lines are.
+    """
     documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for number, path in enumerate(sorted((folder / SOURCE).glob("*_brat.tsv")), 1):
         documents[_tenth(number)].append(path)
@@ -85,7 +95,11 @@ def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield expressions; of each of two files, 8,000 are for training, 1,000 for development, 1,000 for test."""
+    """Yield expressions; of each of two files, 8,000 are for training, 1,000 for development, 1,000 for test.
+
+    Raises:
+        DataError: If a file cannot be read.
+    """
     for kind in ("d20s", "d8"):
         expressions = list(lines(folder / SOURCE / f"test_{kind}.tsv"))
         for split, part in zip(
@@ -95,7 +109,11 @@ def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield classes and sentences; of every ten in a class, the ninth is in dev and the tenth in test."""
+    """Yield classes and sentences; of every ten in a class, the ninth is in dev and the tenth in test.
+
+    Raises:
+        DataError: If the archive cannot be read, or lacks a file.
+    """
     rows: dict[str, list[str]] = {split: [] for split in SPLITS}
     for label, suffix in (("negative", "neg"), ("positive", "pos")):
         member = f"sentence_polarity/rt-polarity.{suffix}"
@@ -107,7 +125,13 @@ def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield sentences with their class in `intents-*.tsv`, and with their slots as BIO labels in `slots-*.tsv`."""
+    """Yield sentences with their class in `intents-*.tsv`, and with their slots as BIO labels in `slots-*.tsv`.
+
+    The splits are train and dev; SNIPS has no test sentences.
+
+    Raises:
+        DataError: If a file cannot be read, or does not have the form of the published one.
+    """
     for split, pattern in (("train", "train_{}_full.json"), ("dev", "validate_{}.json")):
         paths = [folder / SOURCE / intent / pattern.format(intent) for intent in INTENTS]
         utterances = [
@@ -124,7 +148,11 @@ def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def snli(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield premise, hypothesis and class of the pairs that have a class and no empty sentence."""
+    """Yield premise, hypothesis and class of the pairs that have a class and no empty sentence.
+
+    Raises:
+        DataError: If the archive cannot be read, or differs from the published one; raised when its lines are.
+    """
     for split in SPLITS:
         yield f"{split}.tsv", _pairs(folder / SOURCE / "snli_1.0.zip", f"snli_1.0/snli_1.0_{split}.jsonl")
 

@@ -27,7 +27,7 @@ Wait = Callable[[float, str], None]
 """Called before another attempt with the seconds to wait and the reason; it does the waiting."""
 
 Progress = Callable[[int, "int | None"], None]
-"""Called as bytes arrive, with the number of bytes so far and in total, or None if that is not known."""
+"""Called as bytes arrive, with the number of bytes so far, and in total (None if that is not known)."""
 
 _CHUNK = 1 << 16
 _PASSING = (408, 429, 500, 502, 503, 504)  # status codes of errors that may pass
@@ -78,8 +78,8 @@ def fetch(
 
     Raises:
         NotThereError: If the server has no such file.
-        DataError: If `path` exists with other content, the server refuses or cannot be reached, the length or
-            the digest is wrong, or the file cannot be written.
+        DataError: If `path` exists with other content, the server refuses, cannot be reached or redirects to an
+            insecure address, the length or the digest is wrong, or a file cannot be read or written.
     """
     if os.path.exists(path):
         actual = digest(path)

@@ -67,9 +67,11 @@ def treebank(split: Split = "train", limit: int | None = None, longest: int = 60
 def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sentence]:
     """Return the sentences of the language reference, tokenised by `text.tokenize`, for language models.
 
+    The source are the texts of `help()`. Repeated sentences within the split are left out.
+
     Args:
         split: "train", "dev" or "test".
-        limit: Maximum number of sentences; all if None.
+        limit: Maximum number of sentences, from the first topics in alphabetical order; all if None.
 
     Raises:
         DataError: If this Python was installed without the texts of `help()`.

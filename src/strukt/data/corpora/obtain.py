@@ -20,12 +20,12 @@ from strukt.data.files.digests import Digest, digest, explained
 from strukt.errors import DataError
 
 RECORD = "SOURCE.json"
-"""The file that records the corpus in a folder: its name, version, addresses and licence."""
+"""The name of the file in a corpus folder that records name, version, licence, citation, addresses and digests."""
 
 _LICENCE = re.compile(r"^License:[ \t]*(\S.*)", re.MULTILINE)  # as in Universal Dependencies
 
 Watch = Callable[[str], Progress]
-"""Called with the name of each file before it is fetched; returns the `Progress` for its bytes."""
+"""Called before a file is fetched, with its path in the corpus folder; returns the `Progress` for its bytes."""
 
 
 def unwatched(name: str) -> Progress:  # noqa: ARG001
@@ -38,8 +38,9 @@ def obtain(
 ) -> dict[str, Any]:
     """Fetch the missing files of a corpus, and convert them if necessary.
 
-    Existing files are never overwritten, and cause no network access. A file whose digest is not known to strukt
-    is accepted the first time; from then on it must not change.
+    Existing downloads are never overwritten, and cause no network access. If a converted file is missing, all of
+    them are written again. A file whose digest is not known to strukt is accepted the first time; from then on it
+    must not change.
 
     Args:
         corpus: The corpus.
@@ -52,7 +53,9 @@ def obtain(
         The content of the folder's `SOURCE.json`.
 
     Raises:
-        DataError: If the folder holds something else, a file has another digest, or `download.fetch` raises it.
+        DataError: If the folder holds something else, cannot be written or locked, or is in use by another
+            process; if a file has another digest, or cannot be read or converted; or if `download.fetch` raises
+            it, except for an optional file that the server does not have.
     """
     folder = Path(folder)
     with _locked(folder):

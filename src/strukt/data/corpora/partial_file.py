@@ -19,10 +19,16 @@ class PartialFile:
     Args:
         target: Path of the complete file.
         address: The URL that it is fetched from.
-        expected: Digest of the complete file, if known.
+        expected: Digest of the complete file; None if it is not known.
 
     Attributes:
+        target: Path of the complete file.
+        address: The URL that it is fetched from.
+        expected: Digest of the complete file; None if it is not known.
         path: Path of the partial file.
+
+    Raises:
+        DataError: If earlier data has to be dropped, and cannot be removed.
     """
 
     def __init__(self, target: str, address: str, expected: Digest | None) -> None:
@@ -36,7 +42,7 @@ class PartialFile:
 
     @property
     def size(self) -> int:
-        """Number of bytes downloaded so far."""
+        """Number of bytes downloaded so far; 0 if there is no partial file."""
         try:
             return os.path.getsize(self.path)
         except OSError:
@@ -44,7 +50,11 @@ class PartialFile:
 
     @property
     def is_expected(self) -> bool:
-        """True if the file has the expected digest, or if none is known."""
+        """True if the partial file has the expected digest, or if none is known.
+
+        Raises:
+            DataError: If the file cannot be read.
+        """
         return self.expected is None or self.expected == digest(self.path)
 
     def range_headers(self) -> dict[str, str]:
@@ -68,7 +78,7 @@ class PartialFile:
             validator: The ETag or the date by which the server identifies the content; None if there is neither.
 
         Raises:
-            DataError: If it cannot be written; earlier data is kept.
+            DataError: If it cannot be written; what has been written so far is kept.
         """
         with explained(self.path, "written"):
             if offset == 0:
@@ -79,10 +89,10 @@ class PartialFile:
                 yield stream
 
     def put_in_place(self) -> Digest:
-        """Move the complete file to its target path.
+        """Move the complete file to its target path, remove the note, and return the digest of the file.
 
         Raises:
-            DataError: If it cannot be written.
+            DataError: If a file cannot be read, written or removed.
         """
         actual = digest(self.path)
         with explained(self.target, "written"):
@@ -93,7 +103,11 @@ class PartialFile:
         return actual
 
     def drop(self) -> None:
-        """Remove the partial file and its note."""
+        """Remove the partial file and its note, if they exist.
+
+        Raises:
+            DataError: If a file cannot be removed.
+        """
         for path in (self.path, self._note):
             with explained(path, "removed"), contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

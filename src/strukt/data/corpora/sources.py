@@ -98,6 +98,10 @@ def published(address: str, path: str, *, is_optional: bool = False) -> File:
 class Snapshot(NamedTuple):
     """A repository on GitHub at one commit.
 
+    Attributes:
+        repository: Owner and name, such as `najoungkim/COGS`.
+        commit: The hash of the commit.
+
     Examples:
         >>> Snapshot("najoungkim/COGS", "165a7b6").licence().address
         'https://raw.githubusercontent.com/najoungkim/COGS/165a7b6/LICENSE'
@@ -116,7 +120,12 @@ class Snapshot(NamedTuple):
         return published(self.root + name, name, is_optional=True)
 
     def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:
-        """Return the files below a folder that have known digests, with target paths in the folder `to`."""
+        """Return the files with known digests below a folder, to be written to the same paths below another one.
+
+        Args:
+            folder: The folder in the repository, with a slash at the end; empty for the whole repository.
+            to: The target folder, with a slash at the end; empty for the folder of the corpus.
+        """
         root = self.root + folder
         known = (address for address in checksums() if address.startswith(root))
         return tuple(published(address, to + address.removeprefix(root)) for address in known)

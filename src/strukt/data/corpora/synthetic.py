@@ -11,7 +11,7 @@ from strukt.data.files.problems import Problem
 from strukt.data.sentence import Sentence
 
 DIGITS = 18
-"""Maximum number of digits of a number."""
+"""Maximum number of digits of a number in a sentence."""
 
 _NUMBER = re.compile(rf"[0-9]{{1,{DIGITS}}}")
 
@@ -24,7 +24,7 @@ def numbers(sentence: Sentence, largest: int | None = None) -> list[int]:
         largest: The largest number allowed; any if None.
 
     Raises:
-        DataError: If a word is not such a number.
+        DataError: If a word is not a whole number of up to `DIGITS` digits, or the number exceeds `largest`.
 
     Examples:
         >>> from strukt.data import conllu
@@ -68,6 +68,9 @@ def sequences(number: int, shortest: int, longest: int, largest: int, seed: int)
         longest: Maximum length.
         largest: The largest number in them; the smallest is 0.
         seed: Seed of the random numbers; it gives the same sequences on every machine.
+
+    Raises:
+        ValueError: If `shortest` exceeds `longest`, or `largest` is negative.
 
     Examples:
         >>> [len(sequence) for sequence in sequences(3, shortest=2, longest=2, largest=9, seed=1)]

@@ -8,7 +8,7 @@ from strukt.data.corpora.sources import RAW, Corpus, published
 from strukt.errors import SettingError
 
 RELEASE = "r2.17"
-"""The release that is fetched by default."""
+"""The release of Universal Dependencies that is fetched unless a treebank has a commit with known digests."""
 
 EXAMPLE = "UD_English-EWT"
 
@@ -47,13 +47,13 @@ _CODES = """
     Western_Armenian hyw, Wolof wo, Xavante xav, Xibe sjo, Yakut sah, Yiddish yi, Yoruba yo, Yupik ess"""
 
 LANGUAGES = dict(row.split() for row in _CODES.split(","))
-"""The code of each language, with which the names of its files begin."""
+"""The code of each language, by its name in the names of treebanks; the names of files begin with the code."""
 
 
 def treebank(name: str, version: str | None = None, language: str | None = None) -> Corpus:
-    """Return a treebank of Universal Dependencies.
+    """Return the description of a treebank of Universal Dependencies, for `obtain`; nothing is fetched.
 
-    Its README.md states its licence. Some treebanks have only test sentences.
+    The README.md of the treebank states its licence. Some treebanks have only test sentences.
 
     Args:
         name: The name, such as `UD_English-EWT`.

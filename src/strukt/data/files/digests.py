@@ -19,7 +19,7 @@ class Digest:
 
     Attributes:
         sha256: The checksum in hexadecimal digits.
-        size: The size in bytes, if that is known.
+        size: The size in bytes; None if it is not known.
     """
 
     sha256: str
@@ -51,7 +51,11 @@ def digest(path: str | os.PathLike[str]) -> Digest:
 
 @contextlib.contextmanager
 def explained(path: str | os.PathLike[str], done: str) -> Iterator[None]:
-    """Turn an OSError into a `DataError` with the message "cannot be `done`", where `done` is "read", for example.
+    """Return a context in which an OSError becomes a `DataError`.
+
+    Args:
+        path: The file or folder that the error names.
+        done: A participle such as "read", for the message "cannot be read".
 
     Raises:
         DataError: If an OSError other than BrokenPipeError occurs.

@@ -41,9 +41,9 @@ class Expression:
 
     Attributes:
         symbols: Operators, digits and closing brackets.
-        heads: The head of each symbol, counted from 1; 0 is the root. An operator is the head of its arguments
-            (digits and operators) and of the bracket that closes them (Corro and Titov 2019, "Learning
-            latent trees with stochastic perturbations and differentiable dynamic programming").
+        heads: The head of each symbol, counted from 1; 0 for the first symbol, the root. An operator is the head
+            of its arguments (digits and operators) and of the bracket that closes them (Corro and Titov 2019,
+            "Learning latent trees with stochastic perturbations and differentiable dynamic programming").
         arities: The number of arguments of each operator, in order.
         value: The digit that the expression evaluates to.
     """
@@ -114,14 +114,15 @@ def expressions(
 
     Args:
         number: Number of expressions.
-        operators: A subset of `OPERATORS`.
-        arguments: Maximum number of arguments of an operator.
-        depth: Maximum nesting depth of operators.
+        operators: A subset of the keys of `OPERATORS`, not empty.
+        arguments: Maximum number of arguments of an operator, at least 2.
+        depth: Maximum nesting depth of operators; 1 for a single operator.
         longest: Maximum number of symbols.
         seed: Seed of the random numbers; it gives the same expressions on every machine.
 
     Raises:
-        ValueError: If there seem to be fewer distinct expressions; raised after yielding those that were found.
+        ValueError: If `arguments` is below 2; or, after yielding those that were found, if 10,000 random
+            expressions in a row are too long or were yielded before.
 
     Examples:
         >>> list(expressions(2, ["[MIN", "[MAX"], arguments=3, depth=2, longest=9, seed=1))

@@ -58,7 +58,7 @@ class Sentence(LineSentence):
 
     @property
     def heads(self) -> list[int]:
-        """The head of each symbol according to the brackets, counted from 1; 0 is the root."""
+        """The head of each symbol according to the brackets, counted from 1; 0 for the first symbol, the root."""
         return self.expression.heads
 
     @property
@@ -73,7 +73,7 @@ class Sentence(LineSentence):
         return None if value == NONE else value
 
     def column(self, name: str) -> list[str]:
-        """Return the column "form", "head" or "arity".
+        """Return the column "form", "head" or "arity"; the arity of other symbols than operators is `NONE`.
 
         Raises:
             ValueError: If there is no such column.
@@ -92,6 +92,12 @@ class Sentence(LineSentence):
     ) -> Sentence:
         """Return a copy with this value and these arities, and with notes `key=value` in place of earlier ones.
 
+        Args:
+            label: The value; None to keep the present one.
+            arities: The number of arguments of each operator, written as a note; None for no such note, so that
+                the arities of the copy are those of the brackets.
+            notes: Further notes.
+
         Raises:
             ValueError: If there is not one arity for each operator, or a value or note cannot be written.
         """
@@ -109,14 +115,16 @@ class Sentence(LineSentence):
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     """Read expressions with their values lazily and losslessly; the value may be missing.
 
-    Blank lines are dropped, with one warning per file.
+    Blank lines are dropped; this is reported once per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the expression is left out.
+        report: Called with each problem; if it returns, a malformed line is left out. By default, blank lines are
+            a warning, and malformed lines an error.
 
     Raises:
-        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            empty, or a line is malformed. The error names file and line.
     """
     return parsed(source, report, "expression", _sentence)
 

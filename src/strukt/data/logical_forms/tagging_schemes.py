@@ -38,21 +38,23 @@ THEME_ALONE = frozenset(
         "slide", "snap", "split",
     }
 )
-"""The verbs of COGS whose primitive takes a theme only; all others take an agent and a theme."""
+"""The verbs of COGS whose primitive takes a theme only. Verbs in neither set take an agent and a theme."""
 
 
 def published(words: Sequence[str], tags: Tags) -> Tags:
     """Convert direct tags to the published scheme.
 
-    A word without a parent gets the parent `self`; a verb with the role xcomp gets no category; a one-word
-    sentence gets neither role nor determiner.
+    A preposition is attached to the noun before it, and the noun after it to the preposition. A word without a
+    parent gets the parent `SELF`; a verb with the role xcomp gets no category; a one-word sentence gets neither
+    role nor determiner. The given tags are not modified.
 
     Args:
         words: The words of the sentence.
         tags: The tags of the logical form in the direct scheme.
 
     Raises:
-        ValueError: If a noun is attached to another one without a preposition between them.
+        ValueError: If a noun is attached to another one, but its preposition is not between them; or if a parent
+            is neither `NONE` nor `SELF` nor a whole number.
 
     Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks", as tagged by Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -83,7 +85,8 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
 def direct(words: Sequence[str], tags: Tags) -> Tags:
     """Convert tags of either scheme to the direct one, even if they encode no logical form.
 
-    A noun attached to a preposition without a parent noun gets no parent.
+    A noun attached to a preposition without a parent noun gets no parent. A verb that is the whole sentence gets
+    the roles that its primitive takes, such as agent+theme. The given tags are not modified.
 
     Args:
         words: The words of the sentence.

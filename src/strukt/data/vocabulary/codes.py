@@ -22,7 +22,7 @@ class CodeVocabulary:
         counts: For each code, how often it was seen with each label.
 
     Attributes:
-        counts: The same counts, in ascending order of codes and labels.
+        counts: A copy of these counts, in ascending order of codes and labels.
 
     Raises:
         ValueError: If a code is negative, a count is not positive, or a code has no label.
@@ -51,7 +51,11 @@ class CodeVocabulary:
 
     @classmethod
     def count(cls, pairs: Iterable[tuple[int, str]]) -> CodeVocabulary:
-        """Build a vocabulary from pairs of a code and a label, one for each span."""
+        """Build a vocabulary from pairs of a code and a label, one for each span.
+
+        Raises:
+            ValueError: If a code is negative.
+        """
         counts: dict[int, Counter[str]] = {}
         for code, label in pairs:
             counts.setdefault(code, Counter())[label] += 1
@@ -78,7 +82,7 @@ class CodeVocabulary:
 
     @property
     def labels(self) -> list[str]:
-        """All labels that were counted, the most frequent first."""
+        """All labels that were counted, the most frequent first; ties are in alphabetical order."""
         totals: Counter[str] = Counter()
         for labels in self.counts.values():
             totals.update(labels)

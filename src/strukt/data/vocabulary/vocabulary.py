@@ -11,17 +11,17 @@ UNKNOWN = "<unk>"
 END = "</s>"
 """The word that ends a sentence, for models that read or predict the end."""
 CLS = "<cls>"
-"""Word at the start of a sentence that represents it, for models that classify sentences by one word."""
+"""A word added before a sentence, for models that classify the sentence by the vector of this word."""
 MASK = "<mask>"
 """Placeholder for a word that is to be predicted."""
 SPECIALS = (PADDING, UNKNOWN)
-"""The first symbols in the vocabulary of an input; a vocabulary of labels has none."""
+"""Padding and the unknown word, the first symbols in a vocabulary of inputs; one of labels has neither."""
 
 
 class Vocabulary:
     """An immutable vocabulary, which numbers symbols from 0 in the given order.
 
-    If `UNKNOWN` is among the symbols, all other strings get its number; otherwise they are errors.
+    If `UNKNOWN` is among the symbols, it stands for all other strings; otherwise these raise KeyError.
 
     Args:
         symbols: All symbols; duplicates are ignored after the first.
@@ -44,7 +44,10 @@ class Vocabulary:
 
     @classmethod
     def count(cls, symbols: Iterable[str], minimum: int = 1) -> Vocabulary:
-        """Build an input vocabulary: `SPECIALS`, then symbols that occur `minimum` times or more, by frequency."""
+        """Build an input vocabulary: `SPECIALS`, then all symbols that occur `minimum` times or more.
+
+        The most frequent comes first; equally frequent symbols are in alphabetical order.
+        """
         counts = Counter(symbols)
         frequent = sorted((-count, symbol) for symbol, count in counts.items() if count >= minimum)
         return cls([*SPECIALS, *(symbol for _, symbol in frequent)])

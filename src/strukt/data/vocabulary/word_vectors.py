@@ -18,14 +18,15 @@ Floats = npt.NDArray[np.float32]
 def read(path: str) -> tuple[Vocabulary, Floats]:
     """Read a file of vectors: on each line a word and its numbers, separated by spaces.
 
-    A first line of two numbers, as word2vec writes it, is skipped. If a word occurs twice, its first
-    vector counts.
+    A first line of two whole numbers, as word2vec writes it, is skipped. If a word occurs twice, its first
+    vector counts. Until another file is read, a repeated call for an unchanged file returns the same objects.
 
     Args:
         path: The file; gzip is recognised by its content.
 
     Returns:
-        The vocabulary of the words, and a float32 array ``(words, size)``.
+        The vocabulary of the words, and a float32 array ``(words, size)`` of vectors with ``size`` numbers each.
+        Later calls may return the same array, so do not modify it.
 
     Raises:
         DataError: If the file cannot be read or holds no vectors, or a line does not have as many finite
