@@ -32,7 +32,10 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         constants: Integer tensors that, with the lengths, determine the set of structures. Batch axes come first.
 
     A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
-    the subclass overrides `_rebuilt`.
+    the subclass overrides `_rebuilt`. It sets the attributes ``oracles``, ``score_names``, ``extents`` and, if it
+    has constants, ``constant_names``. It implements `to_parts`, `_from_parts`, `_are_structures`, `_requiring`,
+    `_is_named`, `_agreeing`, `_candidates`, and `_places` or `_score`; `_forbidden` only if it does not extend
+    `StructuredDistribution`.
     """
 
     has_enumerate_support = True

@@ -17,7 +17,9 @@ from strukt.structures.spans import SpanStructure
 class ContextFreeGrammar(SpanStructure, abc.ABC):
     """The trees of a sentence: spans of several words have a nonterminal, 0 to s - 1, and words a preterminal.
 
-    The first score tensors are ``spans`` and ``root``, the last is ``emission``; rules are between them.
+    The first score tensors are ``spans`` and ``root``, the last is ``emission``; rules are between them. A
+    subclass has a constructor and `_rebuilt` for its order of arguments, the class attributes ``oracles``,
+    ``score_names`` and ``extents``, and `_places` or `_score`.
     """
 
     @property

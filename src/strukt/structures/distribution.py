@@ -28,7 +28,8 @@ from strukt.structures.exact import ExactInference
 class StructuredDistribution(ExactInference):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
-    A structure implements the abstract methods and its oracles; see `ScoredStructures` for the constructor.
+    See `ScoredStructures` for the members that a structure implements. An operator raises NotImplementedError if
+    the structure does not support it; the documentation of the structure says which.
     """
 
     # Operators that call several others.

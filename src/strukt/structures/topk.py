@@ -25,8 +25,9 @@ class TopK(tuple[Tensor, Tensor]):
     """The k best structures: a named pair ``scores, events``, with probabilities on demand.
 
     Args:
-        scores: ``batch + (k,)``, in descending order; -inf if there are fewer than k structures. Differentiable.
-        events: ``batch + (k,) + event_shape``; -1 if there are fewer than k structures.
+        scores: ``batch + (k,)``, in descending order; padded with -inf if there are fewer than k structures.
+            Differentiable.
+        events: ``batch + (k,) + event_shape``; padded with -1 if there are fewer than k structures.
         source: The distribution, whose log-partition normalises the probabilities.
 
     `StructuredDistribution.topk` returns them. Functions can return them under ``torch.func.vmap`` and

@@ -43,11 +43,12 @@ RIDGE = 1e-10
 
 @dataclass(frozen=True)
 class BudgetedTrees:
-    """The sparse marginals of trees whose expected numbers of dependents are within a budget.
+    """The sparse marginals of trees of n words whose expected numbers of dependents are within a budget.
 
     Attributes:
         marginals: ``(batch, n, n + 1)``, the marginal of each arc; differentiable.
-        prices: ``(batch, n + 1)``, the price of a dependent for each head; 0 for heads below the budget.
+        prices: ``(batch, n + 1)``, the price of a dependent for each head: the marginals are the SparseMAP of the
+            scores of the arcs minus the prices of their heads. It is 0 for heads below the budget.
         status: ``(batch,)``, True for items in which no head exceeds the budget, and heads with a price use all of
             it, up to `EXCESS`.
         iterations: The number of iterations, each with one vector of prices.

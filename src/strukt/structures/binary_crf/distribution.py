@@ -24,7 +24,7 @@ from strukt.structures.indicator import AbsenceStructure
 class BinaryCRF(AbsenceStructure):
     """The fully connected binary CRF, a Boltzmann machine.
 
-    The score of a 0/1 vector s is sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j.
+    The score of a 0/1 vector s is sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j, where i and j differ.
 
     Args:
         unary: ``batch + (n,)``, the score of a 1 at each position.
@@ -32,11 +32,11 @@ class BinaryCRF(AbsenceStructure):
             if not, the mean of ``[i, j]`` and ``[j, i]`` is used. The diagonal has no effect, but must not
             be NaN or +inf.
         lengths: ``batch``; all n if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
-    Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory per item, for n up
-    to 20; `max_marginals` takes O(n 2^n) time. For larger n they raise NotImplementedError, because the
-    log-partition is #P-hard; `mean_field` and `belief_propagation` approximate it for any n.
+    Events are 0/1 vectors ``batch + (n,)``, -1 in the padding. Exact operators enumerate: O(2^n) time and memory
+    per item, for n up to 20; `max_marginals` takes O(n 2^n) time. For larger n they raise NotImplementedError,
+    because the log-partition is #P-hard; `mean_field` and `belief_propagation` approximate it for any n.
 
     `mbr` maximises the expected number of ones in common with a random vector. Additional ones never lower this
     number, so the result is a permitted vector to which no 1 can be added.

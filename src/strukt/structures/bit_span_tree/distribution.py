@@ -26,9 +26,10 @@ class BitSpanTree(BinaryTree):
 
     Args:
         bits: ``batch + (n + 1, n + 1, k)`` for 1 to 62 bits; ``[i, j]`` scores the value +1 of each bit of the
-            span from fencepost i to j > i. Other entries have no effect, but must not be NaN or +inf.
+            span from fencepost i (before word i, counted from 0) to j > i. Other entries have no effect, but must
+            not be NaN or +inf.
         lengths: ``batch``, in words; all n if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
         negative: The scores of the value -1, in the shape of ``bits``; 0 if None.
 
     Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, a number whose bit b is set if bit b

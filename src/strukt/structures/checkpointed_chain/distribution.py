@@ -10,10 +10,10 @@ from strukt.structures.linear_chain.reference import REFERENCE
 class CheckpointedChain(LinearChain):
     """A `LinearChain` for long sequences: the CPU stores O(sqrt(n) c) numbers for the gradient instead of O(n c).
 
-    The CPU kernels store the states of about sqrt(n) positions and recompute the others, which costs one more
-    forward pass (gradient checkpointing). The reference in PyTorch and the GPU kernels store all states. If
-    these would take more than 2 GiB on a GPU, the CPU kernels compute the result. The gradient itself, like the
-    scores, has n c entries. In all other respects it is a `LinearChain`.
+    The n positions have c tags. The CPU kernels store the forward messages of about sqrt(n) positions and
+    recompute the others, which costs one more forward pass (gradient checkpointing). The reference in PyTorch and
+    the GPU kernels store all messages. If these would take more than 2 GiB on a GPU, the CPU kernels compute the
+    result. The gradient itself, like the scores, has n c entries. In all other respects it is a `LinearChain`.
 
     Examples:
         >>> import torch

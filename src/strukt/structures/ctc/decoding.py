@@ -22,7 +22,7 @@ class Transcripts(NamedTuple):
     """The best transcripts that a beam search found.
 
     Attributes:
-        scores: ``batch + (k,)``, in descending order; -inf if there are fewer than k transcripts.
+        scores: ``batch + (k,)``, in descending order; if there are fewer than k transcripts, the others are -inf.
         labels: ``batch + (k, m)`` for m labels in the longest transcript; -1 after the last label.
     """
 
@@ -77,14 +77,14 @@ def ctc_beam_search(
     language_weight: float = 1.0,
     insertion_bonus: float | Tensor = 0.0,
 ) -> Transcripts:
-    """Return transcripts with high scores, by prefix beam search on the CPU.
+    """Return transcripts with high scores, by prefix beam search on the CPU; not differentiable.
 
     The score of a transcript y is
 
         log p(y | frames) + language_weight log p(y | language model) + the sum of the bonuses of its labels,
 
-    where p(y | frames) sums over the labellings of y whose prefixes stay on the beam. Its log is at most the
-    log-partition of `CTC`, and equal to it if the beam is wide enough for all prefixes.
+    where p(y | frames) sums over the labellings of y whose prefixes stay on the beam. log p(y | frames) is at
+    most the log-partition of `CTC` with the target y, and equal to it if the beam is wide enough for all prefixes.
 
     Args:
         log_probs: ``batch + (n, c)``, the log-probabilities of c labels at n frames, from ``log_softmax``.

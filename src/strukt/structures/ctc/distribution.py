@@ -24,18 +24,18 @@ class CTC(PositionalStructure):
     """Labellings of frames that collapse to a target: merge repeats, then drop blanks (Graves et al. 2006).
 
     Args:
-        logits: ``batch + (n, c)``, the score of each label at each frame, normalised or not.
-        targets: ``batch + (m,)``, integers from 0 to c - 1 other than the blank.
+        logits: ``batch + (n, c)``, the score of each of c labels at each of n frames, normalised or not.
+        targets: ``batch + (m,)`` for up to m labels, integers from 0 to c - 1 other than the blank.
         lengths: ``batch``, in frames; all n if None.
         target_lengths: ``batch``, in labels; all m if None. Padding is ignored.
         blank: The blank label.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
-    Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
-    does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
-    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. Sums and maxima take O(n (m + c))
-    time per item; `topk` adds O(k n) candidates (the reference takes k^2 times as long as for the mode), `sample`
-    adds O(n) per sample.
+    Events are labels of frames ``batch + (n,)``, blanks included, -1 in the padding; the mode is the forced
+    alignment. A target that does not fit into the frames has no labelling. With logits from ``log_softmax`` the
+    log-partition is the log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. Sums and
+    maxima take O(n (m + c)) time per item; ``topk(k)`` adds O(k n) candidates (the reference takes k^2 times as
+    long as for the mode), `sample` adds O(n) per sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -102,8 +102,8 @@ class CTC(PositionalStructure):
             event: Labels of frames, ``sample_shape + batch + (n,)``; those of the mode if None.
 
         Returns:
-            The spans ``sample_shape + batch + (m,)`` in the order of the targets, with the mean score of each
-            label over its frames.
+            The spans ``sample_shape + batch + (m,)`` in the order of the targets, padded with -1; and the mean
+            score of each label over its frames, padded with 0.
 
         Raises:
             ValueError: If an event does not collapse to the target.

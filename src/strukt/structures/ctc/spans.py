@@ -32,11 +32,15 @@ def label_spans(
     """Merge repeated labels, drop blanks, and return the frames of each remaining label.
 
     Args:
-        frames: ``(*, n)``, a label for each frame.
+        frames: ``(*, n)``, a label for each frame; padding is ignored.
         logits: ``(*, n, c)``, the score of each label at each frame, with the same or fewer leading axes.
         lengths: ``*``, in frames.
         blank: The blank label.
-        longest: The size of the results, at least the number of labels of any transcript; that number if None.
+        longest: The size m of the results, at least the largest number of labels in a transcript; None for that
+            number.
+
+    Returns:
+        The labels, frames and mean scores, ``(*, m)``.
 
     Complexity: O(n) per item.
 

@@ -21,7 +21,8 @@ class Blocked(Symbols):
     probability 0 in all states outside its block.
 
     Args:
-        logits: ``(z / b, v)``, the logit of each word in each state of its block.
+        logits: ``(z / b, v)``, the logit of each of v words in each state of its block; a softmax over the words
+            of the block gives the probabilities in a state.
         blocks: ``(v,)``, the block of each word, 0 to b - 1.
         count: The number of blocks, b.
 

@@ -16,14 +16,15 @@ from strukt.structures.hmm.forward_backward import log_evidence
 class Counts:
     """Expected counts given observations; ``+`` adds up batches, so that a corpus need not be in memory.
 
-    There are z states and v words; the band of a transition reaches w states to either side.
+    There are z states and v words; a low-rank transition has r features; the band of a transition reaches w states
+    to either side.
 
     Attributes:
         initial: ``(z,)``, the expected number of sequences that begin with each state.
         matrices: Counts in the shapes of the factors of the transition: ``(z, z)``, of each pair of neighbouring
             states; or ``(z, r)``, of each state and the feature after it, and ``(r, z)``, of each feature and the
             state after it.
-        band: ``(z, 2 w + 1)``, counts of transitions in the band, or None.
+        band: ``(z, 2 w + 1)``, counts of transitions in the band; None without a band.
         emission: ``(z, v)``, counts of words in states; for vectors, the sums that their emission needs.
         log_prob: The summed log-probability of the possible sequences. Impossible sequences add nothing to any
             attribute but ``impossible``.
@@ -62,12 +63,12 @@ def expected_counts(
     They are derivatives of the log-evidence with respect to log-probabilities.
 
     Args:
-        words: ``(batch, n)``, rows of the table of emissions.
+        words: ``(batch, n)``, the row of the table of emissions for each observation.
         lengths: ``(batch,)``.
         initial: ``(z,)``, the probabilities of the first state.
-        emission: ``(u, z)``, log-probabilities.
-        matrices: The factors of the transition matrix, as probabilities.
-        band: The band of the transition matrix, or None.
+        emission: ``(u, z)``, the table of emissions: u rows of log-probabilities in all states.
+        matrices: The factors of the transition matrix, as probabilities; see `Transition.factors`.
+        band: The band of the transition matrix, as probabilities; None without a band.
         statistics: A function from the expected uses ``(u, z)`` of each row in each state to the sums that the
             emission needs.
     """

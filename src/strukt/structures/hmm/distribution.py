@@ -23,24 +23,24 @@ class HMM(HMMEstimation):
     """A hidden Markov model: each state emits a word or a vector, and the next state depends only on the current.
 
     Args:
-        initial: ``(z,)``, logits of the first state.
+        initial: ``(z,)``, logits of the first of z states.
         transition: Logits ``(z, z)``, where ``[i, j]`` is for state i followed by state j, or an operator such as
             `LowRank`.
-        emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
+        emission: Logits ``(z, v)`` of v words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
         checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
             one more forward pass.
         storage: The type in which `log_prob` stores the transition matrix, such as ``torch.bfloat16``; None for
             that of the logits. Products with the matrix round the probabilities of states to this type, too.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     All logits are normalised here; -inf forbids. The probabilities of a row of only -inf are 0. Observations ``x``
     are sentences, LongTensors ``(*, n)`` of words 0 to v - 1, or whatever the emission takes, such as vectors
     ``(*, n, d)``. They have ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a padded batch of
     concatenated sequences.
 
-    A step takes O(z^2) time for a dense transition, O(z r) for a low-rank one, and O(z w) for a band. The gradient
-    of `log_prob` stores a message of each word: r numbers at low rank without a band, else z. With ``checkpoint``
-    it stores the messages of O(sqrt(n)) words.
+    A step takes O(z^2) time for a dense transition, O(z r) for one of rank r, and O(z w) for a band of w states to
+    either side. The gradient of `log_prob` stores a message of each word: r numbers at low rank without a band,
+    else z. With ``checkpoint`` it stores the messages of O(sqrt(n)) words.
 
     States whose probability underflows relative to others count as impossible: use float64 if later observations
     may make them probable again, as with a narrow band.
@@ -78,7 +78,7 @@ class HMM(HMMEstimation):
     ) -> Fit[Self]:
         """Fit by EM or gradients, starting from these parameters; return the fit of the highest density.
 
-        The density is the likelihood, times the prior density of the parameters.
+        The density is the likelihood, times the prior density of the parameters. This model is not modified.
 
         Args:
             x: ``(*, n)``, words, or other observations ``(*, n, *event)``.
@@ -98,7 +98,8 @@ class HMM(HMMEstimation):
             ValueError: As for `log_prob`; or if a setting is out of its range, a prior does not belong to these
                 parameters, there are no observations to restart from, or in all fits parameters become NaN or
                 infinite.
-            NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
+            NotImplementedError: If ``optimizer`` is None, and EM has no closed form for the emission, as for
+                `Embedded`.
 
         Examples:
             >>> import torch
@@ -143,7 +144,7 @@ class HMM(HMMEstimation):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file of safetensors, with its form as JSON in the metadata.
 
-        The settings ``checkpoint`` and ``storage`` are not part of the file.
+        An existing file is replaced. The settings ``checkpoint`` and ``storage`` are not part of the file.
 
         Raises:
             ValueError: If the transition or the emission is of a class that is not strukt's.

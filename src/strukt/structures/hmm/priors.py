@@ -83,12 +83,13 @@ class Priors:
     """Priors of all parameters, for `HMM.fit`; flat by default, for maximum likelihood.
 
     Args:
-        initial: The concentration of the Dirichlet prior of the first state, a number or ``(z,)``; 1 is flat.
+        initial: The concentration of the Dirichlet prior of the first state, one of z: a number or ``(z,)``; 1 is
+            flat.
         transition: The concentration of the Dirichlet prior of each row of the transition matrix: a number; or
             ``(z, z)`` for `Dense`, ``(z, 2 w + 1)`` for `Banded`. At low rank a number, for the rows of both
-            factors.
-        emission: The concentration of the Dirichlet prior of the words in each state, a number or ``(z, v)``; a
-            `GaussianPrior` or a `PoissonPrior` for emissions of vectors.
+            factors. 1 is flat.
+        emission: The concentration of the Dirichlet prior of the v words in each state, a number or ``(z, v)``; a
+            `GaussianPrior` or a `PoissonPrior` for emissions of vectors. None is flat.
 
     Raises:
         ValueError: If a concentration is negative, or not a finite number.

@@ -24,16 +24,17 @@ class ShardedHMM(HMMParameters):
     """A low-rank hidden Markov model with more states than one process can hold: each process holds some of them.
 
     All processes of the group must construct the model together and call it with the same sentences. Their numbers
-    of states may differ. A step all-reduces r + 1 numbers for each sentence, in either direction.
+    of states may differ. With r features, a step all-reduces r + 1 numbers for each sentence, in the forward and
+    in the backward pass.
 
     Args:
         initial: ``(z_p,)``, logits of the first state, for the z_p states of this process.
         transition: A `LowRank` of the log-features ``(z_p, r)`` of these states, without a band.
-        emission: Logits ``(z_p, v)`` of the words in these states, or an `Emission`.
+        emission: Logits ``(z_p, v)`` of v words in these states, or an `Emission`.
         group: The processes; all if None.
         checkpoint: As for `strukt.HMM`.
         storage: As for `strukt.HMM`.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: As for `strukt.HMM`.
 
     Each process gets the gradients of its own arguments. Parameters that processes share, such as the vectors of
     words in `Embedded`, get a part of their gradient in each process: sum it over the processes.
@@ -81,8 +82,8 @@ class ShardedHMM(HMMParameters):
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the log-probability of sentences given their lengths, ``(*)``, equal in all processes.
 
-        Differentiable once. It is -inf for impossible sentences, and for those in which a scale of the forward
-        algorithm underflows in the type of the parameters.
+        The arguments are those of `HMM.log_prob`. Differentiable once. It is -inf for impossible sentences, and
+        for those in which a scale of the forward algorithm underflows in the type of the parameters.
 
         Raises:
             ValueError: If shapes or types do not fit, or an observation is invalid.

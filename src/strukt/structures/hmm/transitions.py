@@ -18,8 +18,10 @@ from strukt.structures.hmm.logits import free_numbers, reaches, redrawn, softmax
 class Transition(abc.ABC):
     """The base class of transition matrices: a matrix or a product of two, a band, or their sum.
 
-    A subclass implements `factors` from parameters of its choice. All factors must be nonnegative, and each row of
-    the transition matrix must sum to 1, or be 0 for a state without successor.
+    A subclass implements `parameters` (of its choice; the first has z rows), `factors`, `select`, `maximised` and
+    `free_parameters`. All factors must be nonnegative, and each row of the transition matrix must sum to 1, or be
+    0 for a state without successor. If the constructor takes other arguments than the parameters, or not all
+    values are valid, the subclass also implements `unconstrained` and `from_unconstrained`.
     """
 
     @property
@@ -29,7 +31,11 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        """Return factors, ``(z, z)`` or ``(z, r)`` and ``(r, z)`` or none; and a band ``(z, 2 w + 1)`` or None."""
+        """Return factors and a band, as probabilities; the transition matrix is the product plus the band.
+
+        The factors are one, ``(z, z)``, or two, ``(z, r)`` and ``(r, z)`` for a rank r, or none. The band is
+        ``(z, 2 w + 1)`` for w states to either side, ``[i, d]`` from state i to state i + d - w; or None.
+        """
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
@@ -56,7 +62,10 @@ class Transition(abc.ABC):
         return type(self)(*parameters)
 
     def redrawn(self) -> Self:
-        """Return an operator of the same form with random parameters; forbidden transitions stay forbidden."""
+        """Return an operator of the same form with random parameters; forbidden transitions stay forbidden.
+
+        They are drawn with PyTorch's generator.
+        """
         return self.from_unconstrained(tuple(map(redrawn, self.unconstrained())))
 
     @property
@@ -75,7 +84,7 @@ class Transition(abc.ABC):
         return self.parameters[0].device
 
     def dense(self) -> Tensor:
-        """Return the transition matrix, ``(z, z)``; time O(z^2 r) at low rank."""
+        """Return the transition matrix, ``(z, z)``; differentiable. Time O(z^2 r) at rank r."""
         matrices, band = self.factors()
         result = torch.linalg.multi_dot(matrices) if len(matrices) > 1 else matrices[0] if matrices else None
         if band is None:
@@ -89,7 +98,7 @@ class Transition(abc.ABC):
 
 
 class Dense(Transition):
-    """A dense transition matrix: O(z^2) per step.
+    """A dense transition matrix of z states: O(z^2) per step.
 
     Args:
         logits: ``(z, z)``; a softmax over each row gives the probabilities of the next state.
@@ -147,7 +156,7 @@ class LowRank(Transition):
         target: ``(z, r)``, the log-features of each state after a transition.
         band: ``(z, 2 w + 1)``, logits of transitions to nearby states, ``[i, d]`` from state i to state i + d - w.
             Their exponentials are added to the products of features, and both are normalised together; see
-            `Banded`.
+            `Banded`. None for no band.
 
     Raises:
         ValueError: If shapes or types do not fit.
@@ -209,7 +218,7 @@ class LowRank(Transition):
 
 
 class Banded(Transition):
-    """Transitions to nearby states only: O(z w) per step.
+    """Transitions to nearby states only, up to w states away: O(z w) per step.
 
     Args:
         logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; transitions to states that do

@@ -35,7 +35,7 @@ class KDPP(SubsetStructure):
             are the main scores: the marginals have their shape, and -inf forbids an item.
         omitted: ``batch + (n,)`` or ``(n,)``, a log-weight for leaving each item out; 0 if None. -inf means that
             the item must be taken.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. The score of a subset is log
     det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. `log_partition` and `marginals`

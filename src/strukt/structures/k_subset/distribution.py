@@ -59,7 +59,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
 
 
 class KSubset(SubsetStructure):
-    """Subsets of k items, or of a range of sizes, scored by each item taken (Chen, Dempster and Liu 1994).
+    """Subsets of k of n items, or of a range of sizes, scored by each item taken (Chen, Dempster and Liu 1994).
 
     Args:
         scores: ``batch + (n,)``, the score of taking each item.
@@ -68,12 +68,12 @@ class KSubset(SubsetStructure):
         lengths: ``batch``; all n if None.
         omitted: ``batch + (n,)`` or ``(n,)``, the score of leaving each item out; 0 if None. Where it is -inf, the
             item must be taken.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. `log_partition`, `marginals`,
-    `entropy`, `cross_entropy`, `sample` and `topk` take O(n k) time per item, O(n^2) on a GPU. `sample` adds O(n)
-    per sample, and ``topk(m)`` adds O(n m); in the reference it takes O(n k m^3). `mode` and `max_marginals` sort,
-    in O(n log n).
+    `entropy`, `cross_entropy`, `sample` and `topk` take O(n k) time per item of the batch for a largest size k,
+    and O(n^2) on a GPU. `sample` adds O(n) per sample, and ``topk(m)`` adds O(n m); in the reference it takes
+    O(n k m^3). `mode` and `max_marginals` sort, in O(n log n).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

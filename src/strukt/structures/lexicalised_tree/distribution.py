@@ -26,17 +26,17 @@ class LexicalisedTree(SpanStructure):
     a bracketing together with a compatible projective dependency tree.
 
     Args:
-        spans: ``batch + (n + 1, n + 1)``, the score of the span from fencepost i to j with any head; or
-            ``batch + (n + 1, n + 1, n)``, for each head, word h at ``[i, j, h]``, counted from 0. Entries without
-            i <= h < j have no effect, but must not be NaN or +inf.
+        spans: ``batch + (n + 1, n + 1)``, the score of the span from fencepost i (before word i, counted from
+            0) to j with any head; or ``batch + (n + 1, n + 1, n)``, for each head, word h at ``[i, j, h]``.
+            Entries without i <= h < j have no effect, but must not be NaN or +inf.
         arcs: ``batch + (n, n + 1)``, or ``(n, n + 1)`` for all items; ``[m, h]`` scores head h for word m + 1, and
             h = 0 is the root, as for `ProjectiveTree`.
         lengths: ``batch``; all n if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n + 1, n + 1)``: the head of each span of the tree, a word counted from 0, and -1
-    elsewhere; `heads` returns its arcs. Sums and maxima take O(n^4) time and O(n^3) memory per item. The parts of
-    a tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
+    elsewhere; `heads` returns the head of each word. Sums and maxima take O(n^4) time and O(n^3) memory per item.
+    The parts of a tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -85,7 +85,7 @@ class LexicalisedTree(SpanStructure):
 
     @property
     def arc_marginals(self) -> Tensor:
-        """The probability of each arc: ``batch + (n, n + 1)``; differentiable."""
+        """The probability of each arc, with the indices of ``arcs``: ``batch + (n, n + 1)``; differentiable."""
         return self._marginals_beside(*self.scores[1].shape[-2:])
 
     def heads(self, event: Tensor) -> Tensor:

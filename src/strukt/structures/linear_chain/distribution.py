@@ -22,15 +22,15 @@ class LinearChain(PositionalStructure):
     """Tag sequences scored by each tag and by each pair of neighbours (Lafferty et al. 2001).
 
     Args:
-        unary: ``batch + (n, c)``, the score of each tag at each position.
+        unary: ``batch + (n, c)``, the score of each of c tags at each of n positions.
         transition: ``[i, j]`` scores tag i followed by tag j. Shared ``(c, c)``, one for each item
             ``batch + (c, c)``, or one for each step ``batch + (n - 1, c, c)``.
         lengths: ``batch``; all n if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
-    Events are tags ``batch + (n,)``. Sums and maxima take O(n c^2) time per item; `topk` adds O(k n c) candidates
-    (the reference takes k^2 times as long as for the mode), `sample` adds O(n c) per sample. `log_partition`
-    stores O(n c) numbers for its gradient.
+    Events are tags ``batch + (n,)``, -1 in the padding. Sums and maxima take O(n c^2) time per item; ``topk(k)``
+    adds O(k n c) candidates (the reference takes k^2 times as long as for the mode), `sample` adds O(n c) per
+    sample. `log_partition` stores O(n c) numbers for its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

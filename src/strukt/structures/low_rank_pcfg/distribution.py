@@ -40,7 +40,7 @@ class LowRankPCFG(ContextFreeGrammar):
         lengths: ``batch``, in words; all n if None.
         spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` scores the span from fencepost i
             to j > i with label A. Other entries have no effect, but must not be NaN or +inf. None for scores of 0.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is not
     copied for each of them. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no
@@ -51,8 +51,8 @@ class LowRankPCFG(ContextFreeGrammar):
     O(n^3 r + n^2 s r + n p r), like `marginals`, `condition` and `sample`. Best trees do not decompose over ranks,
     because the score of a tree sums over them: `mode`, `topk`, `max_marginals`, `entropy`, `cross_entropy`,
     `log_count`, `rsample_relaxed`, `sparsemap` and all operators that need them build all rules (`to_pcfg`), and
-    raise NotImplementedError for more than 2^24. `mbr` also works with more, if no score of the grammar is -inf.
-    It is the customary way to parse with such grammars.
+    raise NotImplementedError for more than 2^24. `mbr` also works with more, if no score of the grammar is -inf;
+    it is the customary way to parse with such grammars.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -154,7 +154,12 @@ class LowRankPCFG(ContextFreeGrammar):
         return self._to_batch(OF_WORDS.log_partition(words, root, left, right, head, lengths))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """Return -E[log other] under this distribution in nats, ``batch``; ``other`` may have another rank."""
+        """Return -E[log other] under this distribution in nats, ``batch``; ``other`` may have another rank.
+
+        Raises:
+            NotImplementedError: If there are more than 2^24 rules, or ``other`` is over other structures.
+            ValueError: If the shapes do not fit together, or (with ``validate_args``) lengths differ.
+        """
         mine, theirs = self._aligned(other)
         return mine.to_pcfg().cross_entropy(theirs.to_pcfg()).to(self.scores[0].dtype)
 
@@ -202,7 +207,13 @@ class LowRankPCFG(ContextFreeGrammar):
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
     ) -> Tensor:
-        """Draw relaxed samples, as `PCFG` does: from all rules, because temperatures do not act on ranks."""
+        """Draw relaxed samples, as `PCFG` does: from all rules, because temperatures do not act on ranks.
+
+        Raises:
+            NotImplementedError: If there are more than 2^24 rules.
+            InfeasibleError: With ``straight_through``, if every tree of some item is forbidden.
+            ValueError: If the temperature is not positive and finite.
+        """
         result = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return result.to(self.scores[0].dtype)
 

@@ -43,11 +43,11 @@ class MonotoneAlignment(GridPaths):
             1982).
         lengths: ``batch``, positions of the first sequence; all n if None.
         target_lengths: ``batch``, positions of the second; all m if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are ``batch +
-    (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; `topk` adds O(k (n + m)) candidates (the
-    reference takes k^2 times as long as for the mode).
+    (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m)) candidates
+    (the reference takes k^2 times as long as for the mode).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

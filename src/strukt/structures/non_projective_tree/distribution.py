@@ -15,20 +15,21 @@ class NonProjectiveTree(DependencyTree):
     """Dependency trees whose arcs may cross: log-partition by the Matrix-Tree theorem, mode by Chu-Liu/Edmonds.
 
     Args:
-        arcs: ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
+        arcs: ``batch + (n, n + 1)``, or with c labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
             m + 1, and h = 0 is the root, so that an event is a HEAD column of CoNLL-U. The score of a word as its
             own head has no effect, but must not be NaN or +inf.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
         labelled: Whether the last axis of ``arcs`` holds labels; None to infer that from the shapes. A shape that
             ends in (n, n + 1, n + 2) is ambiguous: without lengths it is read as unlabelled, with a warning.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
-    columns HEAD and DEPREL. `log_partition`, `marginals`, `entropy` and `max_marginals` take O(n^3) time per
-    item (`max_marginals` with a gradient O(n^4)), `mode` O(n^2) and `topk` O(k n^2). `sample` takes O(n^3) per
-    item, and for each sample a random walk of up to 32 n steps, or O(n^3) time if it needs more steps (in the
-    reference O(n^4) per sample). Labels add O(n^2 c), and to `topk` O(n k^2 log k).
+    columns HEAD and DEPREL. They are -1 in the padding. `log_partition`, `marginals`, `entropy` and
+    `max_marginals` take O(n^3) time per item (`max_marginals` with a gradient O(n^4)), `mode` O(n^2) and
+    ``topk(k)`` O(k n^2). `sample` takes O(n^3) per item, and for each sample a random walk of up to 32 n steps, or
+    O(n^3) time if it needs more steps (in the reference O(n^4) per sample). Labels add O(n^2 c), and to `topk`
+    O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

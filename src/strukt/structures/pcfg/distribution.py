@@ -30,7 +30,7 @@ class PCFG(ContextFreeGrammar):
         lengths: ``batch``, in words; all n if None.
         spans: ``batch + (n + 1, n + 1, s + p)``, additional scores: ``[i, j, A]`` scores the span from fencepost i
             to j > i with label A. Other entries have no effect, but must not be NaN or +inf. None for scores of 0.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. Tensors that all items share are
     not copied for each item, except by `rule_marginals`.

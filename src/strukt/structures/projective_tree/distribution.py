@@ -15,19 +15,19 @@ class ProjectiveTree(DependencyTree):
     """Dependency trees without crossing arcs (Eisner 1996).
 
     Args:
-        arcs: ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
+        arcs: ``batch + (n, n + 1)``, or with c labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
             m + 1, and h = 0 is the root, so that an event is a HEAD column of CoNLL-U. The score of a word as its
             own head has no effect, but must not be NaN or +inf.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
         labelled: Whether the last axis of ``arcs`` holds labels; None to infer that from the shapes. A shape that
             ends in (n, n + 1, n + 2) is ambiguous: without lengths it is read as unlabelled, with a warning.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
-    columns HEAD and DEPREL. Sums and maxima take O(n^3) time per item (`sample`, and `topk` on CPUs, add O(n^2)
-    per tree; `topk` takes k^2 times as long as `mode` in the reference); `log_partition` stores O(n^2) numbers
-    for its gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
+    columns HEAD and DEPREL. They are -1 in the padding. Sums and maxima take O(n^3) time per item (`sample`, and
+    `topk` on CPUs, add O(n^2) per tree; ``topk(k)`` takes k^2 times as long as `mode` in the reference);
+    `log_partition` stores O(n^2) numbers for its gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

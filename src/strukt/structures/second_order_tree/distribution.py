@@ -29,10 +29,10 @@ class SecondOrderTree(PositionalStructure):
             entries have no effect, but must not be NaN or +inf.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word depends on the root, instead of one or more.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
-    Events are heads ``batch + (n,)``. Sums and maxima take O(n^3) time per item. The parts of a tree are its arcs:
-    `marginals` are of arcs, `sibling_marginals` of pairs.
+    Events are heads ``batch + (n,)``, -1 in the padding. Sums and maxima take O(n^3) time per item. The
+    parts of a tree are its arcs: `marginals` are of arcs, `sibling_marginals` of pairs.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -77,7 +77,10 @@ class SecondOrderTree(PositionalStructure):
 
     @property
     def sibling_marginals(self) -> Tensor:
-        """The probability of each pair of neighbouring siblings: ``batch + (n, n, n + 1)``; differentiable."""
+        """The probability of each pair of neighbouring siblings: ``batch + (n, n, n + 1)``; differentiable.
+
+        The indices are those of ``siblings``.
+        """
         return self._marginals_beside(*self.scores[1].shape[-3:])
 
     def _are_structures(self, event: Tensor) -> Tensor:

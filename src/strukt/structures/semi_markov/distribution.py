@@ -29,15 +29,16 @@ class SemiMarkov(StructuredDistribution):
     """Segmentations scored by each segment and each pair of neighbours (Sarawagi and Cohen 2004).
 
     Args:
-        segments: ``batch + (n, k, c)``; ``[t, d, j]`` scores a segment that starts at position t, has d + 1
-            positions and label j. Segments that extend past the length are ignored.
+        segments: ``batch + (n, k, c)`` for n positions, segments of up to k positions, and c labels; ``[t, d, j]``
+            scores a segment that starts at position t, has d + 1 positions and label j. Segments that extend past
+            the length are ignored.
         transition: ``[i, j]`` scores a segment of label i followed by one of label j, which may be the same label.
             Shared ``(c, c)``, one for each item ``batch + (c, c)``, or one for each position
             ``batch + (n - 1, c, c)``: as in `LinearChain`, ``[t]`` leads from position t to t + 1, from a segment
             that ends at t to one that starts at t + 1. ``(1, 1)`` in place of ``(c, c)`` is one number for all
-            pairs of labels, and an axis of ``batch`` may be 1; None for no such scores.
+            pairs of labels, and an axis of ``batch`` may be 1. If None, all these scores are 0.
         lengths: ``batch``; all n if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover the
     sequence without gaps. Sums and maxima take O(n k c + n c^2) time per item, without transitions O(n k c). For

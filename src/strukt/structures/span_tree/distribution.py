@@ -19,17 +19,17 @@ class SpanTree(SpanStructure):
     """Binary trees whose score is the sum of the scores of their spans (Stern et al. 2017).
 
     Args:
-        spans: ``batch + (n + 1, n + 1)``, or with labels ``batch + (n + 1, n + 1, c)``; ``[i, j]`` scores the span
-            from fencepost i to j > i, single words included. Other entries have no effect, but must not be NaN or
-            +inf.
+        spans: ``batch + (n + 1, n + 1)``, or with c labels ``batch + (n + 1, n + 1, c)``; ``[i, j]`` scores the
+            span from fencepost i (before word i, counted from 0) to j > i, single words included. Other entries
+            have no effect, but must not be NaN or +inf.
         lengths: ``batch``, in words; all n if None.
-        labelled: Whether the last axis of ``spans`` holds labels; None to infer that from the shapes, which is
-            possible unless the last three axes have the same size and there are no lengths.
-        validate_args: Whether to check values as well as shapes.
+        labelled: Whether the last axis of ``spans`` holds labels; None to infer that from the shapes. If the last
+            three axes have the same size and there are no lengths, None is an error.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere.
     Sums and maxima take O(n^3 + n^2 c) time per item (`sample`, and `topk` on CPUs, add O(n^2 + n c) per tree;
-    `topk` takes k^2 times as long as `mode` in the reference).
+    ``topk(k)`` takes k^2 times as long as `mode` in the reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

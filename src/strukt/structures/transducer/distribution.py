@@ -41,10 +41,10 @@ class Transducer(GridPaths):
             of all labels.
         lengths: ``batch``, in frames; all n if None.
         target_lengths: ``batch``, in labels; all m if None.
-        validate_args: Whether to check values as well as shapes.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
-    ``batch + (n, m + 1, 2)``. Sums and maxima over paths take O(n m) time per item; `topk` adds O(k (n + m))
+    ``batch + (n, m + 1, 2)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m))
     candidates (the reference takes O(n (n + m)) time, and for `topk` k^2 times that).
 
     Raises:
@@ -108,7 +108,7 @@ class Transducer(GridPaths):
             lengths: ``batch``, in frames; all n if None.
             target_lengths: ``batch``, in labels; all m if None. Padding is ignored.
             blank: The blank label, which moves on to the next frame.
-            validate_args: Whether to check values as well as shapes.
+            validate_args: As for the constructor.
 
         Raises:
             ValueError: If shapes, types or values do not fit.

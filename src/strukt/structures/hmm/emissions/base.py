@@ -40,7 +40,9 @@ Parameters: TypeAlias = tuple[Tensor, ...]
 class Emission(abc.ABC):
     """The distribution of an observation in each of z states.
 
-    The base classes of user-defined emissions are `strukt.structures.hmm.emissions.symbols.Symbols` and
+    In shapes, t is the number of observations, and u the number of rows in a table of log-probabilities: one for
+    each distinct word, or for each vector. Observations have the shape ``event``, `event_shape`. The base classes
+    of user-defined emissions are `strukt.structures.hmm.emissions.symbols.Symbols` and
     `strukt.structures.hmm.emissions.vectors.Vectors`.
     """
 
@@ -73,7 +75,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def valid(self, x: Tensor) -> tuple[Tensor, str]:
-        """Return a mask of valid values in x, in the shape of x, and a description of what is expected."""
+        """Return a mask of valid values in x, in the shape of x, and describe valid values, for messages."""
 
     @abc.abstractmethod
     def scored(self, values: Tensor) -> Scored:
@@ -100,11 +102,19 @@ class Emission(abc.ABC):
         """Return the emission that maximises the expected log-likelihood plus the log-prior; see `statistics`.
 
         States with neither observations nor a prior keep their parameters.
+
+        Raises:
+            ValueError: If the prior is not one of these parameters.
+            NotImplementedError: If there is no closed form.
         """
 
     @abc.abstractmethod
     def log_prior(self, prior: EmissionPrior) -> Tensor:
-        """Return the log-density of the parameters under a prior, up to a constant; differentiable."""
+        """Return the log-density of the parameters under a prior, up to a constant: ``()``; differentiable.
+
+        Raises:
+            ValueError: If the prior is not one of these parameters.
+        """
 
     @abc.abstractmethod
     def redrawn(self, values: Tensor) -> Self:
@@ -116,7 +126,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def drawn(self, states: Tensor) -> Tensor:
-        """Draw one observation from each of the states ``(m,)``: ``(m, *event)``.
+        """Draw one observation from each of m states ``(m,)``, which may repeat: ``(m, *event)``.
 
         Raises:
             InfeasibleError: If one of the states has no observation.
@@ -128,7 +138,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """Return the emission restricted to states ``(k,)``."""
+        """Return the emission restricted to states ``(k,)``, in ascending order."""
 
     def unconstrained(self) -> Parameters:
         """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""

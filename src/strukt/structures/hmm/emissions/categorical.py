@@ -14,7 +14,7 @@ from strukt.structures.hmm.priors import EmissionPrior, concentration_of, with_d
 
 
 class Categorical(Symbols):
-    """A table of the probabilities of words in states.
+    """A table of the probabilities of v words in z states.
 
     Args:
         logits: ``(z, v)``; a softmax over each row gives the probabilities. A row of only -inf has probabilities

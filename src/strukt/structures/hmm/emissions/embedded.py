@@ -14,11 +14,11 @@ from strukt.structures.hmm.priors import EmissionPrior
 
 
 class Embedded(Symbols):
-    """Words and states as vectors: p(word | state) is proportional to exp(state @ word + bias).
+    """Words and states as vectors of size d: p(word | state) is proportional to exp(state @ word + bias).
 
     The vectors of words may be those of another layer (tied). `HMM.log_prob` computes only the log-probabilities
     of words that occur, not the whole table of states and words. The normaliser of each state is summed over parts
-    of the vocabulary, in O(z v d) time and O(z + v) memory.
+    of the vocabulary, in O(z v d) time and O(z + v) memory. EM has no closed form: `HMM.fit` needs an optimiser.
 
     Args:
         vectors: ``(z, d)``, the vectors of the states.

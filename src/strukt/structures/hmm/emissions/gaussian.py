@@ -19,7 +19,7 @@ class Gaussian(Vectors):
     """Vectors with a normal distribution in each state.
 
     Args:
-        means: ``(z, d)``.
+        means: ``(z, d)``, the mean of vectors of size d in each of z states.
         covariances: ``(z, d)``, variances of independent dimensions, or ``(z, d, d)``, covariance matrices. If the
             first axis has size 1, all states share them (tied); if the last axis of variances has size 1, all
             dimensions share one (spherical).

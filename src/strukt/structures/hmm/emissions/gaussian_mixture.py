@@ -28,7 +28,7 @@ class GaussianMixture(Vectors):
 
     Args:
         logits: ``(z, m)``; a softmax over each row gives the probabilities of the components.
-        means: ``(z, m, d)``.
+        means: ``(z, m, d)``, the mean of each component in each of z states.
         covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 means
             that all states, all components, or all dimensions of variances share a value.
 

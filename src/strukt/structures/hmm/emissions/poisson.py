@@ -21,9 +21,11 @@ class Poisson(Vectors):
     """Counts with a Poisson distribution in each state; several counts are independent.
 
     Args:
-        rates: Above 0; ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for observations ``x (*, n, d)``.
+        rates: The rates in z states, above 0; ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for
+            observations ``x (*, n, d)`` of d counts.
 
-    Observations are nonnegative integers, in a tensor of integer or floating-point type.
+    Observations are nonnegative integers, in a tensor of integer or floating-point type. After an M step, a rate
+    is at least a millionth of that of all observations.
 
     Raises:
         ValueError: If the shape or type is wrong. `HMM` also checks that rates are above 0, unless

@@ -21,8 +21,9 @@ from strukt.structures.hmm.reference import safe_log
 class Symbols(Emission):
     """The probabilities of v words in each of z states.
 
-    A subclass has parameters of its choice. It implements `words`, `of_words` and `of_states`, and these members
-    of `Emission`: `parameters`, `free_parameters`, `maximised` and `select`.
+    A subclass has parameters of its choice, the first with z rows. It implements `words`, `of_words` and
+    `of_states`, and these members of `Emission`: `parameters`, `free_parameters`, `maximised` and `select`. If its
+    constructor takes other arguments than the parameters, it also implements `from_unconstrained`.
     """
 
     @property
@@ -32,21 +33,21 @@ class Symbols(Emission):
 
     @abc.abstractmethod
     def of_words(self, words: Tensor) -> Tensor:
-        """Return the log-probabilities ``(u, z)`` of words ``(u,)`` in all states; differentiable."""
+        """Return the log-probabilities ``(u, z)`` of u words ``(u,)`` in all states; differentiable."""
 
     def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks] | None:
-        """Return the log-probabilities ``(u, k)`` of words in the states of their blocks, and the blocks.
+        """Return the log-probabilities ``(u, k)`` of words in the k states of their blocks, and the blocks.
 
-        Return None for an emission without blocks.
+        Return None, the default, for an emission without blocks.
         """
         return None
 
     @abc.abstractmethod
     def of_states(self, states: Tensor) -> Tensor:
-        """Return the log-probabilities ``(m, v)`` of all words in states ``(m,)``; differentiable."""
+        """Return the log-probabilities ``(m, v)`` of all words in m states ``(m,)``; differentiable."""
 
     def table(self) -> Tensor:
-        """Return the log-probabilities of all words in all states, ``(v, z)``."""
+        """Return the log-probabilities of all words in all states, ``(v, z)``; differentiable."""
         return self.of_words(torch.arange(self.words, device=self.parameters[0].device))
 
     def require_observations(self, x: Tensor) -> None:

@@ -14,14 +14,15 @@ from strukt.structures.hmm.emissions.base import Emission, Scored
 class Vectors(Emission):
     """The densities of vectors in each of z states; observations are tensors ``(*, n, *event_shape)``.
 
-    A subclass has parameters of its choice. It implements `log_densities`, and these members of `Emission`:
-    `parameters`, `free_parameters`, `statistics`, `maximised`, `log_prior`, `redrawn`, `drawn`, `mixture` and
-    `select`.
+    A subclass has parameters of its choice, the first with z rows. It sets `event_shape` if observations are
+    vectors, and implements `log_densities` and these members of `Emission`: `parameters`, `free_parameters`,
+    `statistics`, `maximised`, `log_prior`, `redrawn`, `drawn`, `mixture` and `select`. If not all values of the
+    parameters are valid, it also implements `require_valid`, `unconstrained` and `from_unconstrained`.
     """
 
     @abc.abstractmethod
     def log_densities(self, values: Tensor) -> Tensor:
-        """Return the log-densities ``(t, z)`` of observations ``(t, *event)`` in all states; differentiable."""
+        """Return the log-densities ``(t, z)`` of t observations ``(t, *event)`` in all states; differentiable."""
 
     def require_observations(self, x: Tensor) -> None:
         axes = f"(*, n{''.join(f', {size}' for size in self.event_shape)})"
