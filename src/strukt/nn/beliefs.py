@@ -70,7 +70,7 @@ class Updates:
         return Belief(message, _mixed(new, old.probabilities, self.label_step))
 
     def heads(self, old: Belief, message: Tensor, weight: float, places: PossibleHeads | None) -> Belief:
-        """Return the distributions of heads after a message; without `places`, those of another variable.
+        """Return the distributions of heads, or of another variable if `places` is None, after a message.
 
         Args:
             old: The distributions before, with their message.
@@ -96,14 +96,23 @@ class Updates:
 
 
 class Belief(NamedTuple):
-    """The distributions of variables, and the last message to them: a 0 if the next update does not need it."""
+    """The distributions of variables, and the last message to them, or a scalar 0 if no update needs it."""
 
     message: Tensor
     probabilities: Tensor
 
 
 class Beliefs(NamedTuple):
-    """The beliefs of all variables: labels, heads, separate global features, the root, and dependency labels."""
+    """The beliefs of all variables, for n words, h channels and d labels.
+
+    Attributes:
+        labels: The labels of words, ``(batch, n, d)``.
+        heads: The heads, ``(batch, h, n, n + k)``: n words and k other heads, the root and the features.
+        features: The choices of global features, if they are separate from heads, ``(batch, h, n, m)`` for m
+            features, or ``(batch, 1, n, m)`` if all channels share one choice; else None.
+        root: The label of the root, ``(batch, d_root)``; None without a root.
+        dependency_labels: The labels of dependencies, ``(batch, h, n, l)`` for l labels; None without them.
+    """
 
     labels: Belief
     heads: Belief

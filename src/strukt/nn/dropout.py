@@ -9,6 +9,8 @@ from torch import Tensor, nn
 class SharedDropout(nn.Module):
     """Variational dropout: drops the same features at every position of a sequence.
 
+    In training, all other features are divided by 1 - p.
+
     Source: Gal and Ghahramani (2016), "A theoretically grounded application of dropout in recurrent
     neural networks".
 

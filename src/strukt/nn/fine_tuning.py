@@ -63,14 +63,17 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
 
     Args:
         model: A Hugging Face model, which is modified.
-        frozen: Number of frozen layers; see `freeze`.
+        frozen: Number of frozen layers; 0 for none, None for all parameters, including adapters. See `freeze`.
         lora: Rank for `adapt`; 0 for no adapters.
         recomputes: Whether to enable gradient checkpointing; see `recompute`.
+
+    Returns:
+        The model; with adapters, the model of peft that contains it.
 
     Raises:
         SettingError: If `frozen` is below 0, the model has fewer layers, its layers cannot be distinguished, or it
             does not support recomputation or adapters.
-        MissingExtraError: If peft is not installed.
+        MissingExtraError: If there is a rank, and peft, of the extra `encoders`, is not installed.
     """
     if recomputes:
         recompute(model)
@@ -83,7 +86,7 @@ def freeze(model: Any, layers: int | None) -> None:
     """Freeze the embeddings and the lowest layers.
 
     Args:
-        model: A Hugging Face model.
+        model: A Hugging Face model, which is modified.
         layers: Number of layers to freeze; 0 to freeze nothing, None to freeze all parameters.
 
     Raises:
@@ -108,7 +111,8 @@ def rates(model: Any, rate: float, decay: float) -> dict[str, float]:
     Args:
         model: A Hugging Face model.
         rate: The factor of the last layer.
-        decay: The rate of each layer divided by the rate of the layer above it (Howard and Ruder 2018).
+        decay: The rate of each layer divided by the rate of the layer above it (Howard and Ruder 2018); 1 for the
+            same rate everywhere.
 
     Raises:
         SettingError: If `decay` is not 1, and the layers cannot be distinguished.
@@ -139,9 +143,12 @@ def adapt(model: Any, rank: int) -> Any:
         model: A Hugging Face model, which is modified.
         rank: Rank of the adapters, at least 1.
 
+    Returns:
+        The model of peft that contains the given model.
+
     Raises:
         SettingError: If the model does not support adapters.
-        MissingExtraError: If peft is not installed.
+        MissingExtraError: If peft, of the extra `encoders`, is not installed.
     """
     try:
         import peft
@@ -162,7 +169,7 @@ def recompute(model: Any) -> None:
     """Enable gradient checkpointing: recompute activations in the backward pass, for less memory and more time.
 
     Args:
-        model: A Hugging Face model.
+        model: A Hugging Face model, which is modified.
 
     Raises:
         SettingError: If the model does not support gradient checkpointing.

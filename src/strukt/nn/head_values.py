@@ -51,14 +51,15 @@ class Root(nn.Module):
 
 
 class GlobalFeatures(nn.Module):
-    """Global features; each word chooses one in each channel, and B^(c)[k, Z_i] is the score of choosing k.
+    """Global features: each word i chooses one in each channel c; B^(c)[k, Z_i] scores feature k for label Z_i.
 
     Args:
         labels: Number of labels, d.
         channels: Number of channels, h, or 1 for a single choice.
         count: Number of features, m.
 
-    Scores start with standard deviation 1/sqrt(d), because their messages are multiplied by d.
+    Scores start with standard deviation 1/sqrt(d), because messages to choices are multiplied by d by default,
+    unless there is a single choice.
     """
 
     def __init__(self, labels: int, channels: int, count: int) -> None:
@@ -71,5 +72,5 @@ class GlobalFeatures(nn.Module):
         return torch.einsum("bnd,hmd->bhnm", labels, precise(self.table))
 
     def to_labels(self, choices: Tensor) -> Tensor:
-        """Return messages to labels, ``(batch, n, d)``, given probabilities of choices ``(batch, h, n, m)``."""
+        """Return messages to labels, ``(batch, n, d)``, from probabilities of features ``(batch, h, n, m)``."""
         return torch.einsum("bhnm,hmd->bnd", choices, precise(self.table))

@@ -17,7 +17,7 @@ class JointPerceptron(nn.Module):
     the scores of all pairs of n vectors take 2n projections, not n^2.
 
     Args:
-        sizes: Sizes of the vectors.
+        sizes: Sizes of the vectors, at least one.
         hidden: Size of the hidden layer.
 
     Raises:
@@ -38,7 +38,11 @@ class JointPerceptron(nn.Module):
         self.output = nn.Linear(hidden, 1)
 
     def forward(self, *vectors: Tensor) -> Tensor:
-        """Return scores ``(*batch,)`` of vectors ``(*batch, size)`` that broadcast against each other."""
+        """Return scores ``(*batch,)`` of vectors ``(*batch, size)`` that broadcast against each other.
+
+        Raises:
+            ValueError: If their number is wrong.
+        """
         projected = (layer(vector) for layer, vector in zip(self.inputs, vectors, strict=True))
         scores: Tensor = self.output(reduce(torch.add, projected).tanh()).squeeze(-1)
         return scores

@@ -19,10 +19,12 @@ class MeanFieldEncoder(SentenceEncoder):
     Args:
         inputs: Size of the input vectors.
         labels: Number of labels d, the size of the output vectors.
-        projected: Whether label scores are a linear projection of the input vectors, or the vectors themselves.
+        projected: Whether label scores are a linear projection of the input vectors; if False, they are the
+            vectors themselves.
         options: Options of `ProbabilisticTransformer`.
 
     Attributes:
+        inputs: Size of the input vectors.
         size: Size of the output vectors.
         causal: Whether words attend only to the left.
 

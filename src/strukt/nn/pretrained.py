@@ -61,6 +61,9 @@ class PretrainedEncoder(nn.Module):
         config: The configuration of the model.
         model: The model, or the encoder of an encoder-decoder.
         size: Size of the output vectors.
+
+    Raises:
+        ValueError: If the tokenizer changes the pieces of a word when it adds special ones.
     """
 
     def __init__(self, tokenizer: Any, model: Any) -> None:
@@ -82,7 +85,7 @@ class PretrainedEncoder(nn.Module):
 
         Raises:
             DataError: If there is no such model, or its files are damaged.
-            MissingExtraError: If transformers is not installed.
+            MissingExtraError: If transformers, of the extra `encoders`, is not installed.
         """
         auto = _transformers()
         with _explained(name):
@@ -98,7 +101,7 @@ class PretrainedEncoder(nn.Module):
 
         Raises:
             DataError: If a file is missing or damaged.
-            MissingExtraError: If transformers is not installed.
+            MissingExtraError: If transformers, of the extra `encoders`, is not installed.
         """
         auto = _transformers()
         with _explained(folder):
@@ -198,7 +201,7 @@ class PretrainedEncoder(nn.Module):
 
         Args:
             inputs: The result of `inputs`, on the device of the model.
-            lengths: `(batch,)` number of words.
+            lengths: `(batch,)`, not used: `inputs` contains the number of words.
 
         Returns:
             `(batch, n, size)`, zero in the padding.

@@ -23,16 +23,17 @@ from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 class Encoding(NamedTuple):
     """The distributions of mean field for a batch of sentences.
 
-    There are h channels, d labels, d_root labels of the root, m global features and l dependency labels.
+    There are n words, h channels, d labels, d_root labels of the root, m global features and l dependency labels.
 
     Attributes:
         scores: ``(batch, n, d)``, the unnormalised scores of labels; 0 in the padding.
         labels: ``(batch, n, d)``, Q(Z), the probabilities of labels; 0 in the padding.
         heads: ``(batch, h, n, n)``, ``[c, i, j]`` is the probability that word j is the head of word i in channel
             c; 0 in the padding, and for a word without a possible head.
-        root_heads: ``(batch, h, n)``, the probability that the root is the head; None without a root.
+        root_heads: ``(batch, h, n)``, the probability that the root is the head; 0 in the padding. None without a
+            root.
         features: The probabilities that each of m global features is the head: ``(batch, h, n, m)``, or
-            ``(batch, 1, n, m)`` if all channels share one choice; None without global features.
+            ``(batch, 1, n, m)`` if all channels share one choice; 0 in the padding. None without global features.
         root: ``(batch, d_root)``, the distribution of the label of the root, which represents the sentence; None
             without a root.
         root_scores: ``(batch, d_root)``, the unnormalised scores of the label of the root; None without a root.
@@ -66,7 +67,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         labels: Number of labels, d.
         channels: Number of channels, h.
         iterations: Number of updates of all distributions.
-        rank: Rank r of the decomposition.
+        rank: Rank r of the decomposition; not used by ``full``.
         distance: g; each distance up to g has separate scores. None for scores that do not depend on distance.
         shared: Whether scores shared by all distances are added to those of each distance: 2g + 3 tables instead
             of 2g + 2 (equations 9 and 10). The source has no shared scores. Not for ``weighted`` and ``biased``.
@@ -74,12 +75,13 @@ class ProbabilisticTransformer(MeanFieldIteration):
             distances share factors, so that two projections replace two for each distance; or ``biased``, in which
             distances share factors and add a separate score for heads only (`strukt.nn.ternary`).
         symmetric: Whether T is symmetric.
-        symmetric_messages: The messages to labels in a symmetric model: ``doubled``, G = 2 sum_c Qh_c Qz T^(c)',
-            which is attention with tied projections (equation 20); or ``both``, the messages of heads and of
-            dependents (equation 16). The models differ, because Qh_c is not symmetric.
+        symmetric_messages: The messages to labels in a symmetric model, unused in others: ``doubled``, G = 2 sum_c
+            Qh_c Qz T^(c)', which is attention with tied projections (equation 20); or ``both``, the messages of
+            heads and of dependents (equation 16). The models differ, because Qh_c is not symmetric.
         causal: Whether heads are to the left of their dependents and receive no messages from them, so that
             nothing depends on words to the right.
-        tells_heads: Whether dependents send messages to their heads, the second term of G.
+        tells_heads: Whether dependents send messages to their heads, the second term of G. They never do in a
+            causal model, or with ``doubled`` messages.
         dependency_labels: l, number of labels of a dependency: a variable for each head, on which the scores T^(c)
             depend (scores of a root and of global features do not), as the source proposes for further work; 0 for
             none.
@@ -88,7 +90,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         features: m, number of global features that words may choose; 0 for none.
         feature_choice: ``all-dep``, features compete with words as heads; ``dep-split``, a separate choice in each
             channel; ``single-split``, a single choice, the counterpart of a feed-forward layer.
-        updates: The settings of mean-field updates.
+        updates: The settings of mean-field updates; `Updates()` if None.
         dropout: Dropout of the probabilities of heads and of global features, and of the scores of labels
             including the root, after each update.
 
@@ -96,9 +98,9 @@ class ProbabilisticTransformer(MeanFieldIteration):
         ValueError: If a size is out of range, the name of an option is unknown, `dropout` is not a probability, or
             a causal model has a root.
 
-    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers, or
-    O(g n h r) if only labels of words depend on heads (`label_scores`). In graphs of ``torch.compile`` and
-    ``torch.export`` and under ``torch.func`` it takes O(g n^2 h) numbers.
+    For n words, an iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r)
+    numbers, or O(g n h r) if only labels of words depend on heads (`label_scores`). In graphs of ``torch.compile``
+    and ``torch.export`` and under ``torch.func`` it takes O(g n^2 h) numbers.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation".

@@ -25,7 +25,7 @@ class PublishedTransformer(SentenceEncoder):
     Each layer normalises after its attention and after its feed-forward network with ReLU (post-norm). Dropout
     acts on attention weights and on the outputs of both. Absolute positions are learned vectors that are added to
     the words, with a dropout of 0.1 for words and positions; words beyond the 512th share the last position. Takes
-    O(n^2) time and memory.
+    O(n^2) time and memory for n words.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation", section 4 and appendix C, and the code that they published; Shaw et al. (2018) for relative
@@ -39,8 +39,9 @@ class PublishedTransformer(SentenceEncoder):
         feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None or 0.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute`` or ``relative``.
-        reach: Maximum relative distance; longer distances share its vectors.
+        reach: Maximum relative distance; longer distances share its vectors. Only for relative positions.
         distance_values: Whether vectors of relative distances are added to the values, too, not only to the keys.
+            Only for relative positions.
 
     Raises:
         ValueError: If `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and `head_size`

@@ -28,11 +28,11 @@ def relative_attention(
         queries: `(batch, heads, n, size)`.
         keys: `(batch, heads, n, size)`.
         values: `(batch, heads, n, size)`.
-        seen: The mask of visible words, `(batch, n, n)` or `(batch, 1, n)`.
+        seen: The mask of visible words, `(batch, n, n)` or `(batch, 1, n)`; each word must see at least one.
         of_keys: `(2 * reach + 1, size)`, vectors added to the keys of words from `reach` to the left to `reach` to
             the right; more distant words share the outermost vectors.
         of_values: `(2 * reach + 1, size)`, vectors added to the values in the same way; None to add nothing.
-        rate: Dropout rate of the attention weights.
+        rate: Dropout rate of the attention weights, which is always applied: pass 0 in evaluation.
 
     Returns:
         `(batch, heads, n, size)`.

@@ -23,7 +23,7 @@ class Transformer(SentenceEncoder):
 
     Source: Vaswani et al. (2017); Xiong et al. (2020) for normalisation before blocks; Shaw et al. (2018) for
     relative positions: each distance has a vector that is added to the keys, and one that is added to the values.
-    Takes O(n^2) time and memory.
+    Takes O(n^2) time and memory for n words.
 
     Args:
         inputs: Size of the input vectors.
@@ -34,8 +34,9 @@ class Transformer(SentenceEncoder):
         feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None or 0.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute``, sinusoids added to the words; or ``relative``, vectors of distances.
-        reach: Maximum relative distance; longer distances share its vectors.
+        reach: Maximum relative distance; longer distances share its vectors. Only for relative positions.
         distance_values: Whether vectors of relative distances are added to the values, too, not only to the keys.
+            Only for relative positions.
         norm_first: Whether normalisation comes before each block (pre-norm) or after it (post-norm).
         causal: Whether words attend only to themselves and to words on their left.
 

@@ -15,7 +15,8 @@ from strukt.kernels.distance_buckets import gathered, scattered, scores
 class Rows(NamedTuple):
     """The products of label probabilities Q with the left factor (for dependents) and the right one (for heads).
 
-    Both are ``(batch, n, f, h, k)``, for f buckets of distances, h channels and rank k; see `Ternary`.
+    Both are ``(batch, n, f, h, k)``, for n words, f buckets of distances, h channels and rank k; see `Ternary`.
+    They are ``(batch, n, h, k)`` for `BiasedUV`, whose factors do not depend on the distance.
     """
 
     dependents: Tensor
@@ -25,9 +26,12 @@ class Rows(NamedTuple):
 class Ternary(nn.Module, abc.ABC):
     """The base class of ternary scores: T^(c)[a, b] of label a of a word and label b of its head in channel c.
 
-    Each bucket of distances has separate scores; an additional bucket may hold scores shared by all (`Buckets`).
+    Distances between words are divided into buckets. Each bucket f has separate scores; an additional bucket may
+    hold scores shared by all (`Buckets`).
     Scores are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``. Scores of pairs of words are thus
     products of the rows of Q left and Q right, where Q holds the probabilities of the labels of each word.
+
+    Subclasses implement `factors`, `rows`, `forward`, `to_dependents`, `to_heads` and `messages`.
 
     Args:
         labels: Number of labels, d.
@@ -50,11 +54,11 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def rows(self, probabilities: Tensor) -> Any:
-        """Return the projections of Q, ``(batch, n, d)``, that scores and messages need."""
+        """Return the products of Q, ``(batch, n, d)``, with the factors, which scores and messages need."""
 
     @abc.abstractmethod
     def forward(self, rows: Any) -> Tensor:
-        """Return the expected score of each word with each head, ``(batch, h, n, n)``."""
+        """Return the expected score of each word with each head, ``(batch, h, n, n)``; takes the result of `rows`."""
 
     @abc.abstractmethod
     def to_dependents(self, attention: Tensor, rows: Any) -> Tensor:
@@ -89,7 +93,7 @@ class Ternary(nn.Module, abc.ABC):
         """
 
     def tables(self) -> Tensor:
-        """Return the tables T, ``(f, h, d, d)``, one for each bucket and channel, including shared scores."""
+        """Return the tables T, ``(f, h, d, d)``, one for each bucket and channel, plus shared scores in each."""
         left, right = self.factors()
         tables = left @ right.mT
         if self.buckets.reach is None or not self.buckets.shared:
@@ -111,7 +115,10 @@ class Ternary(nn.Module, abc.ABC):
 
 
 class BucketedTernary(Ternary):
-    """Ternary scores with separate rows for each bucket."""
+    """Ternary scores with separate rows for each of f buckets, h channels and ranks k.
+
+    Subclasses implement `factors`, `dependents`, `heads`, `of_dependents`, `of_heads` and `messages`.
+    """
 
     @abc.abstractmethod
     def dependents(self, probabilities: Tensor) -> Tensor:
@@ -143,15 +150,34 @@ class BucketedTernary(Ternary):
 
 
 def as_tables(factor: Tensor) -> Tensor:
-    """Permute a parameter ``(d, f, h, k)``, a layout that suits matrix products, to tables ``(f, h, d, k)``."""
+    """Return a view ``(f, h, d, k)`` of a factor ``(d, f, h, k)``, a layout that suits matrix products.
+
+    There are d labels, f buckets of distances, h channels and k ranks.
+    """
     return factor.permute(1, 2, 0, 3)
 
 
 def projected(rows: Tensor, factor: Tensor) -> Tensor:
-    """Multiply ``(batch, n, d)`` by ``(d, f, h, k)``, in one matrix product for all buckets and channels."""
+    """Multiply label probabilities by a factor, in one matrix product for all buckets and channels.
+
+    Args:
+        rows: ``(batch, n, d)``, the probabilities of d labels of n words.
+        factor: ``(d, f, h, k)``, for f buckets, h channels and rank k.
+
+    Returns:
+        ``(batch, n, f, h, k)``.
+    """
     return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
 
 
 def projected_back(rows: Tensor, factor: Tensor) -> Tensor:
-    """Apply the transpose of `projected`, a sum over buckets, channels and ranks: returns ``(batch, n, d)``."""
+    """Apply the transpose of `projected`, a sum over buckets, channels and ranks.
+
+    Args:
+        rows: ``(batch, n, f, h, k)``, or with fewer axes of the same total size.
+        factor: ``(d, f, h, k)``.
+
+    Returns:
+        ``(batch, n, d)``.
+    """
     return rows.flatten(2) @ factor.flatten(1).mT

@@ -16,7 +16,8 @@ from strukt.nn.ternary.base import BucketedTernary, Ternary, as_tables, projecte
 class Factored(Ternary):
     """Ternary scores from two factors ``(d, f, h, r)``; if scores are symmetric, both factors are the same.
 
-    The axis f or h has size 1 if distances or channels share factors; weights then distinguish them.
+    There are d labels, f buckets of distances, h channels and rank r. The axis f or h has size 1 if distances or
+    channels share factors; weights then distinguish them.
     """
 
     weights: nn.Parameter | None
@@ -57,7 +58,7 @@ class Factored(Ternary):
 
 
 class UV(BucketedTernary, Factored):
-    """Ternary scores ``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r.
+    """Ternary scores ``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r, for bucket f and channel c.
 
     Args:
         labels: Number of labels, d.
@@ -90,7 +91,7 @@ class UV(BucketedTernary, Factored):
 
 
 class UVW(BucketedTernary, Factored):
-    """Ternary scores ``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels share factors of rank r, with weights.
+    """Ternary scores ``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels c share factors of rank r, with weights.
 
     Args:
         labels: Number of labels, d.
@@ -127,7 +128,7 @@ class UVW(BucketedTernary, Factored):
 
 
 class WeightedUV(Factored):
-    """Ternary scores ``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets share factors of rank r, with weights.
+    """Ternary scores ``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets f share factors of rank r, with weights.
 
     Label probabilities are thus projected twice, not twice for each bucket.
 
