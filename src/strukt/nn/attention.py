@@ -32,6 +32,8 @@ class Attended(NamedTuple):
 class Attention(nn.Module, abc.ABC):
     """The base class of attention: each query distributes weight over the positions of a sequence.
 
+    Subclasses implement `weights`.
+
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
@@ -54,12 +56,12 @@ class Attention(nn.Module, abc.ABC):
         """Return the weights of each query over the keys that it may attend to.
 
         Args:
-            queries: ``(batch, t, queries)``.
-            keys: ``(batch, n, keys)``.
+            queries: ``(batch, t, queries)``, t queries.
+            keys: ``(batch, n, keys)``, n keys.
             inside: True for the keys that a query may attend to; broadcasts to ``(batch, t, n)``.
 
         Returns:
-            ``(batch, t, n)``; 0 for all other keys.
+            ``(batch, t, n)``; 0 for all other keys, and for a query that may attend to none.
         """
 
     def forward(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Attended:

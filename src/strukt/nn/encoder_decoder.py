@@ -41,7 +41,7 @@ class Memory(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The result of several steps of a decoder.
+    """The result of t steps of a decoder.
 
     Attributes:
         hidden: ``(batch, t, hidden)``, the states after each step.
@@ -90,7 +90,8 @@ class EncoderDecoder(nn.Module):
         input_feeding: Whether the decoder reads the context of the previous state in addition to its input.
         output_context: Whether the outputs contain the context in addition to the state.
         decoder: ``lstm`` for an LSTM, or ``rnn`` for a plain recurrent network.
-        start: Positions of the encoder from which the decoder starts without attention: ``ends`` or ``last``.
+        start: Positions of the encoder from which the decoder starts without attention: ``ends``, the first and
+            the last, or only the ``last``. Unused with attention.
 
     Attributes:
         size: Size of the outputs of each step.

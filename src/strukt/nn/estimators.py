@@ -44,7 +44,10 @@ class Selection(NamedTuple):
 
 
 class Estimator(ABC):
-    """The base class of estimators: a callable that selects structures of each item of a batch."""
+    """The base class of estimators: a callable that selects structures of each item of a batch.
+
+    Subclasses implement `__call__`; random ones also override `in_prediction`.
+    """
 
     @abstractmethod
     def __call__(self, structures: Any) -> Selection:
@@ -59,6 +62,8 @@ class Estimator(ABC):
                 of this item to 0 instead.
             ValueError: If ``max_iterations``, ``tol``, ``k`` or ``temperature`` is out of range; the constructors
                 do not check these settings.
+            NotImplementedError: If the structures cannot compute what the estimator needs, such as the
+                log-probability of samples of a large `Matching`.
         """
 
     @property
@@ -73,7 +78,8 @@ class SparseMAP(Estimator):
 
     Args:
         max_iterations: Maximum number of calls of the mode (MAP) oracle for an item, and thus of structures; None
-            for an exact solution, which needs many calls if scores are near 0, as in an untrained network.
+            for 1,000, with a warning if the error is still above `tol`. Many calls are needed if scores are near
+            0, as in an untrained network.
         tol: Stop when the error of the marginals is at most this.
     """
 
@@ -88,7 +94,10 @@ class SparseMAP(Estimator):
 
 @dataclass(frozen=True)
 class SparseMarginals(SparseMAP):
-    """One soft structure for each item: the SparseMAP marginals, which are the weighted mean of the support."""
+    """One soft structure for each item: the SparseMAP marginals, which are the weighted mean of the support.
+
+    Arguments are those of `SparseMAP`.
+    """
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
@@ -134,7 +143,7 @@ class TopK(Estimator):
     """The k best structures, with their probabilities renormalised.
 
     Args:
-        k: Number of structures.
+        k: Number of structures; if an item has fewer, all of them are used.
     """
 
     k: int = 5

@@ -141,8 +141,7 @@ class LatentStructure(nn.Module):
     equation 2.
 
     Raises:
-        ValueError: If the estimator is unknown, if the scorer does not return one distribution for each row of the
-            inputs, or if the estimator needs to enumerate structures and the scorer returned only marginals.
+        ValueError: If the estimator is neither an `Estimator` nor a known name.
 
     Examples:
         >>> from strukt.distributions import KSubset

@@ -28,7 +28,7 @@ class TreeScorer(nn.Module):
     Args:
         size: Size of the word vectors.
         arc_size: Size of the vectors that are compared to score an arc.
-        single_root: Whether exactly one word is attached to the root.
+        single_root: Whether exactly one word is attached to the root; if False, one or more are.
 
     Raises:
         ValueError: If a size is less than 1.
@@ -70,21 +70,26 @@ def with_budget(
 ) -> BudgetedTrees | Relaxation:
     """Return LP-SparseMAP over trees in which no head, including the root, exceeds a budget of dependents.
 
+    The budget limits the number of dependents in the soft tree: the sum of the marginals of the arcs from a head.
     A network reads the ``marginals`` of the result as one soft tree. Source: Niculae and Martins (2020),
     "LP-SparseMAP: Differentiable relaxed optimization for sparse structured prediction", section 5.1.
 
     Args:
         trees: The distribution over all trees, with one batch axis.
         budget: Maximum number of dependents of a head.
-        iterations: None for the exact solution. Otherwise the maximum number of iterations on a factor graph, even
-            if the factors do not agree by then; the published models use 10. This is slower, and the choice of
-            arcs with non-zero marginals then depends slightly on the rest of the batch.
+        iterations: None for the exact solution. Otherwise the maximum number of iterations on a factor graph,
+            after which the result may not yet be a tree within the budget; the published models use 10. This is
+            slower, and the choice of arcs with non-zero marginals then depends slightly on the rest of the batch.
 
     Words in the padding have no head and no dependents, and no word is its own head.
 
     Raises:
         ValueError: If `budget` is not a whole number above 0, `iterations` is less than 1, or the trees have
             labels.
+        InfeasibleError: If `iterations` is None, and every tree of some item is forbidden.
+
+    Warns:
+        UserWarning: If `iterations` is None, and the trees of some item do not meet the budget.
 
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
@@ -122,14 +127,15 @@ class FixedTrees(NamedTuple):
     """Fixed trees in the form that the estimator `strukt.nn.estimators.Marginals` reads.
 
     Attributes:
-        marginals: ``(batch, n, n + 1)``, 0 or 1; row m marks the head of word m + 1.
+        marginals: ``(batch, n, n + 1)``, 0 or 1; ``[m, h]`` is 1 if h is the head of word m + 1, where h = 0 is
+            the root. All entries are 0 in the padding.
     """
 
     marginals: Tensor
 
     @classmethod
     def of_heads(cls, heads: Tensor, dtype: torch.dtype = torch.float32) -> FixedTrees:
-        """Return the trees with heads ``(batch, n)``, padded with -1.
+        """Return the trees with heads ``(batch, n)``, 0 for the root, padded with -1.
 
         Examples:
             >>> FixedTrees.of_heads(torch.tensor([[0, 1], [0, -1]])).marginals
@@ -161,8 +167,8 @@ def flat(lengths: Tensor, longest: int) -> Tensor:
 def left_to_right(lengths: Tensor, longest: int) -> Tensor:
     """Return heads of left-to-right trees: the head of each word is the word after it, ``(batch, longest)``.
 
-    A network that reads trees from the leaves to the root reads such a tree from the first word to the last.
-    Arguments and padding are those of `flat`.
+    The head of the last word is the root. A network that reads trees from the leaves to the root reads such a tree
+    from the first word to the last. Arguments and padding are those of `flat`.
 
     Examples:
         >>> left_to_right(torch.tensor([3, 2]), 3)
@@ -176,7 +182,7 @@ def left_to_right(lengths: Tensor, longest: int) -> Tensor:
 def right_branching(lengths: Tensor, longest: int) -> Tensor:
     """Return heads of right-branching trees: the head of each word is the word before it, ``(batch, longest)``.
 
-    Arguments and padding are those of `flat`.
+    The head of the first word is the root. Arguments and padding are those of `flat`.
 
     Examples:
         >>> right_branching(torch.tensor([3, 2]), 3)
@@ -189,7 +195,7 @@ def right_branching(lengths: Tensor, longest: int) -> Tensor:
 FIXED: Mapping[str, Callable[[Tensor, int], Tensor]] = MappingProxyType(
     {"flat": flat, "left-to-right": left_to_right, "right-branching": right_branching}
 )
-"""Trees that depend only on the length of a sentence, by name."""
+"""Functions that return trees which depend only on the lengths of sentences, by name; see `flat`."""
 
 
 def _heads(lengths: Tensor, longest: int, head_of: Callable[[Tensor], Tensor]) -> Tensor:

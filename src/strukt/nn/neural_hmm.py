@@ -39,7 +39,8 @@ class NeuralHMM(nn.Module):
             determines r.
         size: Size of the vectors.
         features: Maps vectors ``(z, size)``, initially of length about 1, to log-features ``(z, r)``: a layer, or
-            its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use.
+            its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use. A
+            name has no effect without ``rank``.
         blocks: ``(v,)``, the block of states that emits each word, such as its Brown cluster; None if every state
             may emit every word. Each block must occur: the states of another one would emit no word.
         state_dropout: Share of the states that is dropped (in each block, if there are blocks).

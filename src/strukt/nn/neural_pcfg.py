@@ -82,7 +82,7 @@ class NeuralPCFG(nn.Module):
         Args:
             x: ``(batch, n)``, words from 0 to v - 1; any number in the padding.
             lengths: ``(batch,)``; all n if None.
-            context: ``(batch, context)``, if the model has contexts.
+            context: ``(batch, context)``, if the model has contexts; else None.
 
         Raises:
             ValueError: If a shape is wrong, a length is not between 0 and n, or a word is not in the vocabulary.
@@ -173,7 +173,7 @@ class CompoundPCFG(nn.Module):
         """Return the trees and the divergence; training samples the latent vectors, prediction uses their mean.
 
         Args:
-            x: ``(batch, n)``.
+            x: ``(batch, n)``, words from 0 to v - 1; any number in the padding.
             lengths: ``(batch,)``; all n if None.
 
         Raises:

@@ -24,10 +24,10 @@ SMALLEST_SUM = 0.01
 
 
 class Alignment(NamedTuple):
-    """The alignment of rows and columns.
+    """The alignment of n rows and m columns; all entries are 0 in the padding.
 
     Attributes:
-        weights: ``(batch, n, m)``; 0 in the padding.
+        weights: ``(batch, n, m)``, the weight of each pair.
         of_rows: ``(batch, n, m)``, for each row the share of each column; see `StructuredAttention`.
         of_columns: ``(batch, n, m)``, for each column the share of each row.
     """
@@ -65,8 +65,8 @@ class StructuredAttention(nn.Module):
 
     Args:
         kind: One of the kinds in the table.
-        iterations: Maximum number of iterations of LP-SparseMAP, even if the factors do not agree by then; the
-            published models use 10. None to continue until they agree.
+        iterations: Maximum number of iterations of LP-SparseMAP, even if rows and columns do not agree on the
+            weights by then; the published models use 10. None for 10,000, with a warning if they do not agree.
         tol: Tolerance for the error of sparse weights.
 
     Attributes:
@@ -106,7 +106,7 @@ class StructuredAttention(nn.Module):
             lengths: ``(batch, 2)``, the numbers of rows and of columns; all n and m if None.
 
         Raises:
-            ValueError: If a shape, a type or a value is wrong.
+            ValueError: If a shape or a type is wrong, a length is out of range, or a score is NaN or +inf.
             InfeasibleError: If every matching of some item contains a pair with score -inf, for the three kinds of
                 matchings.
         """

@@ -18,7 +18,7 @@ class Greedy(NamedTuple):
     """The result of greedy decoding: the most probable symbol of each step, given the symbols before it.
 
     Attributes:
-        symbols: ``(batch, t)``.
+        symbols: ``(batch, t)`` for t steps.
         log_probs: ``(batch, t)``, the log-probability of each symbol.
     """
 
@@ -123,7 +123,7 @@ class SequenceTransducer(SymbolReader):
         Args:
             x: ``(batch, n)``, the input symbols; the padding may hold any numbers.
             lengths: ``(batch,)``, the lengths of ``x``; all n if None.
-            y: ``(batch, t)``, the output symbols; the last one is not read.
+            y: ``(batch, t)``, the output symbols; the last one is not read. The padding may hold any symbols.
 
         Raises:
             ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.
@@ -142,7 +142,7 @@ class SequenceTransducer(SymbolReader):
         return self.steps(memory, torch.cat([self.first(len(y)), y], 1)[:, : y.shape[1]])
 
     def greedy(self, memory: Memory, steps: int) -> Greedy:
-        """Decode greedily: choose the most probable symbol at each step.
+        """Decode greedily: choose the most probable symbol at each step, for a fixed number of steps.
 
         Args:
             memory: The result of `read`.

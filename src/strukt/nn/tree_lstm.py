@@ -29,7 +29,8 @@ class TreeStates(NamedTuple):
 class ChildSumTreeLSTM(nn.Module):
     """The child-sum Tree-LSTM over dependency trees.
 
-    A word reads the sum of the states of its dependents; each dependent has its own forget gate.
+    A word j with vector x_j reads the sum of the states h_k of its dependents k. Each dependent has its own forget
+    gate f_k, for its cell c_k.
 
         s = sum_k h_k                             over the dependents k of word j
         i = sigmoid(W_i x_j + U_i s + b_i)        o = sigmoid(W_o x_j + U_o s + b_o)

@@ -15,9 +15,10 @@ from strukt.nn.attention import AdditiveAttention, Attended
 class VariationalAttention(AdditiveAttention):
     """Variational attention: contexts are normally distributed around those of additive attention.
 
-    The mean of a context is c = sum_i a_i h_i, and its standard deviations are exp(W tanh(V c + b) + b'). Training
-    samples contexts; prediction uses the mean. The Kullback-Leibler (KL) divergence from the prior, a normal
-    distribution with standard deviations 1, is a term of the loss.
+    With weights a_i and keys h_i, the mean of a context is c = sum_i a_i h_i, and its standard deviations are
+    exp(W tanh(V c + b) + b'), with learned W, V, b and b'. Training samples contexts; prediction uses the mean.
+    The Kullback-Leibler (KL) divergence from the prior, a normal distribution with standard deviations 1, is a
+    term of the loss.
 
     Source: Bahuleyan, Mou, Vechtomova and Poupart (2018), "Variational attention for sequence-to-sequence models",
     without their random vector of the whole sequence, which is independent of attention.

@@ -58,7 +58,7 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def forward(self, rows: Any) -> Tensor:
-        """Return the expected score of each word with each head, ``(batch, h, n, n)``; takes the result of `rows`."""
+        """Return the expected score of each word with each head, ``(batch, h, n, n)``, from `rows`."""
 
     @abc.abstractmethod
     def to_dependents(self, attention: Tensor, rows: Any) -> Tensor:
