@@ -231,3 +231,16 @@ def test_the_loss_of_sparsemap_among_the_structures_of_few_calls(cost, recwarn):
     assert (losses[0] >= 0).all()
     torch.testing.assert_close(losses[2], losses[3], rtol=0.05, atol=0)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("regularizer", ["entropy", None])
+def test_the_loss_is_infinite_if_every_structure_is_forbidden(regularizer):
+    unary = torch.tensor([[[-torch.inf, -torch.inf], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]], requires_grad=True)
+    chains = LinearChain(unary, torch.zeros(2, 2))
+    targets = [torch.tensor([[0, 1], [1, 1]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])]
+    for target in targets:
+        loss = fenchel_young_loss(chains, target, regularizer)
+        assert loss[0] == torch.inf
+        assert loss[1].isfinite()
+        (grad,) = torch.autograd.grad(loss[1], unary)
+        assert grad.isfinite().all()

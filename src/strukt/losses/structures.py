@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks import arguments, guards
+from strukt.kernels.semiring import NEG_INF
 from strukt.structures.distribution import StructuredDistribution
 
 REGULARIZERS = ("entropy", "sparsemap", None)
@@ -22,6 +23,9 @@ def fenchel_young_loss(
 
         max over mu of (<scores, mu> - Omega(mu)) + Omega(y) - <scores, y>
 
+    The maximum is over the marginals mu of all distributions over structures. Omega is the negative entropy,
+    ``||mu||^2 / 2`` or 0, by the rows of the table:
+
     | regularizer | loss | gradient with respect to the scores |
     |---|---|---|
     | ``"entropy"`` | CRF: ``-log_prob(target)`` | marginals minus target |
@@ -33,9 +37,9 @@ def fenchel_young_loss(
         target: Events ``batch + event_shape``; or marginals, as a floating-point tensor in the shape of the main
             scores, ``distribution.scores[0]``. With marginals, all other scores must be 0 (checked with
             ``validate_args``); the entropy then omits the constant Omega(y).
-        regularizer: The name of Omega, a row of the table above.
+        regularizer: The name of Omega in the table above; None for Omega = 0.
         cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
-            ``"hamming"`` for 1 on each part that is not in the target.
+            ``"hamming"`` for 1 on each part that is not in the target; None for no cost.
         max_iterations: Maximum number of calls of the mode oracle for SparseMAP; by default, as for the method
             ``sparsemap``. If it stops early, the loss can only be too low, as the maximum is over the structures
             seen so far.
@@ -45,9 +49,13 @@ def fenchel_young_loss(
         marginals.
 
     Raises:
-        ValueError: If the target or the cost does not fit, a cost within the lengths is NaN or +inf, or the
-            regularizer is unknown.
+        ValueError: If the target or the cost does not fit, the regularizer is unknown, or (with ``validate_args``
+            of the distribution) a cost within the lengths is NaN or +inf.
         NotImplementedError: If the structure does not support the regulariser.
+        InfeasibleError: With ``"sparsemap"``, if every structure of some item is forbidden.
+
+    Warns:
+        UserWarning: With ``"sparsemap"``, if ``max_iterations`` is None and some item did not converge.
 
     Examples:
         >>> from strukt.distributions import LinearChain
@@ -71,10 +79,15 @@ def fenchel_young_loss(
         return -raised.log_prob(target)
     target_score = _linear(raised, parts) if soft else raised.score(target)
     if regularizer == "entropy":
-        return raised.log_partition - target_score
+        return _excess(raised.log_partition, target_score)
     if regularizer is None:
-        return (raised.max_score - target_score).clamp(min=0.0)
+        return _excess(raised.max_score, target_score).clamp(min=0.0)
     return (_sparse_value(raised, max_iterations) - (target_score - _half_square(raised, parts))).clamp(min=0.0)
+
+
+def _excess(most: Tensor, target_score: Tensor) -> Tensor:
+    """Return the most minus the target's score; infinite, not NaN, if every structure is forbidden."""
+    return (most - target_score).masked_fill(most == NEG_INF, torch.inf)
 
 
 def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
