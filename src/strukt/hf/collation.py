@@ -21,7 +21,8 @@ class WordCollator:
 
     Attributes:
         tokenizer: The tokenizer that encoded the sentences.
-        pad_to_multiple_of: Pad the number of pieces of a row to a multiple of this number.
+        pad_to_multiple_of: Pad the number of pieces of a row to a multiple of this number; None to pad only to the
+            longest row.
     """
 
     tokenizer: Any
@@ -31,7 +32,7 @@ class WordCollator:
         """Pad encoded sentences to a batch of tensors.
 
         Args:
-            features: The result of `encode_words` for each sentence.
+            features: The result of `encode_words` for each sentence, at least one; all with the same columns.
 
         Returns:
             Arguments of `StructuredHead.forward` by name, including `labels` if the sentences have labels.

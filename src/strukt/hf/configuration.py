@@ -26,7 +26,8 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
     """The encoder, the head and the labels of a `StructuredHead`; saved as `config.json`.
 
     Args:
-        encoder: The configuration of the encoder, or the dictionary of a configuration with its `model_type`.
+        encoder: The configuration of the encoder, or the dictionary of a configuration with its `model_type`; if
+            None, the default configuration of BERT.
         head: `crf` (tags), `biaffine` (dependency trees), `span` (nested spans: constituents, entities) or `bits`
             (tags beside binary codes of words).
         constraints: A tagging scheme, such as `BIO` (see `strukt.nn.tag_constraints`), whose rules predictions
@@ -42,7 +43,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         options: Options of `PretrainedConfig`, such as `id2label`, `label2id` and `num_labels`.
 
     Raises:
-        ValueError: If an option has an invalid value.
+        ValueError: If an option has an invalid value, or `encoder` is a dictionary without a `model_type`.
 
     Examples:
         >>> config = StructuredHeadConfig({"model_type": "bert", "hidden_size": 48}, head="crf", num_labels=3)

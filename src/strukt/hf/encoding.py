@@ -15,7 +15,7 @@ Span = tuple[int, int, int]
 
 
 def word_numbers(encoding: Any) -> Tensor:
-    """Return the word index of each piece, -1 for special pieces and padding: the argument `words`.
+    """Return the word index of each piece, for the argument `words` of a `StructuredHead`.
 
     In running text, the tokenizer decides what a word is; a punctuation mark usually is a word.
 
@@ -23,10 +23,11 @@ def word_numbers(encoding: Any) -> Tensor:
         encoding: Output of a fast tokenizer for texts or lists of words.
 
     Returns:
-        Word indices, `(batch, pieces)`, -1 for pieces of no word.
+        Word indices, `(batch, pieces)`, -1 for special pieces and padding; a LongTensor on the CPU.
 
     Raises:
-        ValueError: If the encoding is not of a fast tokenizer, the only kind that knows words, or is not padded.
+        ValueError: If the encoding is not of a fast tokenizer, the only kind that knows words, or its rows differ
+            in length because they are not padded.
     """
     if not getattr(encoding, "encodings", None):
         raise ValueError(
@@ -57,9 +58,10 @@ def encode_words(
     Args:
         tokenizer: A fast tokenizer.
         words: The words of the sentence.
-        tags: The tag index of each word.
+        tags: The tag index of each word; below 0 if unknown.
         heads: The head of each word, counted from 1, or 0 for the root, as in CoNLL-U; below 0 if unknown.
-        relations: The label index of the arc to each word; requires `heads`.
+        relations: The label index of the arc to each word; below 0 if unknown. `heads` and `relations` require
+            each other.
         spans: First word, word after the last, and label index of each span. Spans may nest, but not repeat.
 
     Returns:

@@ -21,7 +21,7 @@ class _Read(NamedTuple):
 class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     """Constrain generation to texts that a guide accepts, with sampling, greedy search or beam search.
 
-    At each step, it adds `Guide.log_ratios` to the scores, before temperature, top-k and top-p. Tokens are drawn
+    At each step, it adds `Guide.log_ratios` to the scores, before temperature, top-k and top-p. Tokens are sampled
     in proportion to p(token | text) p(constraint | text, token), and the score of a beam is the log-probability of
     its text plus that of the constraint given the text. A processor may be used for several calls of `generate`.
 
@@ -33,7 +33,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         guide: An `HMMGuide` or `PCFGGuide` over the model's tokens, ideally fitted to samples from the model.
         prompt_length: Number of tokens of a prompt, including padding. The guide conditions on the prompt, and the
             constraint applies to the text after the prompt only.
-        padding: The token to the left of shorter prompts, which the guide ignores.
+        padding: The token to the left of shorter prompts, which the guide ignores; None if there is no padding.
 
     Raises:
         ValueError: If ``prompt_length`` is negative; when called, if the tokens do not fit the prompts or the
@@ -57,7 +57,12 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         self._read: _Read | None = None
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return guided scores of the next tokens, ``(b, v)``, after texts ``(b, m)``; -inf for forbidden ones."""
+        """Return new scores of the next tokens, -inf for forbidden ones; ``scores`` is not modified.
+
+        Args:
+            input_ids: ``(b, m)``, b texts of m tokens, prompts included.
+            scores: ``(b, v)``, the scores of the v tokens of the model.
+        """
         words = self.guide.words
         if scores.shape[1] != words:
             raise ValueError(
@@ -134,7 +139,8 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
             tokenizer.
 
     Raises:
-        ValueError: If ``words`` is less than the tokenizer's number of tokens, or if all tokens are special.
+        ValueError: If ``words`` is less than the tokenizer's number of tokens, or if no token that is not special
+            decodes to text.
     """
     count = len(tokenizer)
     words = count if words is None else words

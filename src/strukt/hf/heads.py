@@ -31,6 +31,9 @@ class HeadOutput(NamedTuple):
 class Head(nn.Module, ABC):
     """A head: a layer that computes a distribution over structures from the word vectors of an encoder.
 
+    A subclass implements `distribution`, `loss` and `predict`. Below, n is the largest number of words of a
+    sentence of the batch.
+
     Attributes:
         views: Number of times that the encoder encodes a batch for one loss, each with different dropout.
         axes: The shape of the labels, for error messages.
@@ -50,7 +53,7 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
-        """Return the loss per labelled word, a scalar; of spans, per word.
+        """Return the mean loss, a scalar: per labelled word or, for labels of spans, per word.
 
         Args:
             views: Word vectors `(batch, n, size)`, one tensor for each of the `Head.views` passes.

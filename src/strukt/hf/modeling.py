@@ -55,7 +55,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     Args:
         config: The configuration of encoder and head.
-        encoder: The encoder; if None, an encoder with random weights is built from the configuration.
+        encoder: The encoder, which is not copied; if None, an encoder with random weights is built from the
+            configuration.
 
     Attributes:
         encoder: The model that reads the pieces; of an encoder-decoder model, only the encoder.
@@ -105,10 +106,11 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         """Put a new head on a pretrained encoder.
 
         Args:
-            encoder: A model, or the name or folder of a model for `AutoModel.from_pretrained`.
+            encoder: A model, which is not copied, or the name or folder of one for `AutoModel.from_pretrained`.
             labels: The names of the tags, or of the labels of arcs or spans, in the order of their indices.
             head: `crf`, `biaffine`, `span` or `bits`.
-            dtype: The type of all weights, if the encoder is loaded. The head of a model gets its type and device.
+            dtype: The type of all weights, if the encoder is loaded by its name; "auto" for the type of the saved
+                weights. If the encoder is a model, the head gets that model's type and device instead.
             options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
@@ -152,19 +154,21 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             attention_mask: `(batch, pieces)`, 0 in padding; if None, there is no padding.
             token_type_ids: `(batch, pieces)`, if the encoder has token types.
             words: `(batch, pieces)`, the word index of each piece, below 0 for special pieces and padding,
-                as returned by `encode_words` and `word_numbers`. If None, a word begins at each label.
+                as returned by `encode_words` and `word_numbers`. If None, a word begins at each known label, so
+                that all words need one; for `span`, words are required.
             labels: For `crf` and `bits`, `(batch, pieces)`, the tag of each word at its first piece; for
                 `biaffine`, `(batch, pieces, 2)`, head and label there; for `span`, `(batch, spans, 3)`, start, end
                 and label of each span. -100 elsewhere and if unknown; unknown labels are marginalised.
-            return_dict: Return a `StructuredOutput` (true), or a tuple of its members that are not None (false).
+            return_dict: Return a `StructuredOutput` (true), or a tuple of its members that are not None (false);
+                as in the configuration if None.
             encoder_inputs: Other inputs of the encoder.
 
         Returns:
             The loss if there are labels; scores and predictions, except in training with labels.
 
         Raises:
-            ValueError: If neither words nor labels say where words begin, shapes do not match, a label is out of
-                range, or the labels of a sentence are no structure, such as spans that cross.
+            ValueError: If neither words nor labels determine where words begin, shapes do not match, a label is
+                out of range, or the labels of a sentence are no structure, such as spans that cross.
         """
         places = self._places(input_ids, attention_mask, words, labels)
         encoder_inputs["token_type_ids"] = token_type_ids

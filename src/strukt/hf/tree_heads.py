@@ -27,7 +27,8 @@ class BiaffineHead(Head):
     """A head that predicts single-rooted dependency trees, with a label for each arc.
 
     Labels and predictions are pairs at the first piece of each word: its head, as the index of a word counted from
-    1, or 0 for the root; and the label index of the arc. The `logits` are arc scores, `(batch, n, n + 1)`.
+    1, or 0 for the root; and the label index of the arc. They are -100 at other pieces. The `logits` are the
+    scores of arcs, `(batch, n, n + 1)`, to each of n words from the root or a word.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
 
@@ -85,7 +86,8 @@ class SpanHead(Head):
     Labels and predictions are triples, `(batch, spans, 3)`: first word, word after the last, and label, outer
     spans before inner spans, padded with -100. The other spans of a tree are latent: the likelihood is the sum
     over all trees that contain the given spans. Latent spans have the empty label, an extra label with index 0 in
-    the scores. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
+    the scores. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`, for sentences of up to n
+    words; `[i, j]` is the span of the words i to j - 1.
 
     Source: Fu et al. (2021), "Nested named entity recognition with partially-observed TreeCRFs"; the scores of
     Zhang, Zhou and Li (2020), "Fast and accurate neural CRF constituency parsing".

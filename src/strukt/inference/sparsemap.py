@@ -76,13 +76,14 @@ def active_set(
         main: Scores ``(batch, *parts)`` in double precision.
         p: The largest number of parts in a structure.
         start: The structures to start from, with their weights.
-        settings: The maximum number of calls of the mode oracle, and the tolerance.
+        settings: The maximum number of calls of the mode oracle for an item, and the tolerance.
         best: The mode oracle; see `Best`.
         to_parts: Function of events ``(batch, *event)`` to their 0/1 parts ``(batch, *parts)``.
         extra: Function of events ``(batch, *event)`` to their scores ``(batch,)`` in addition to those of parts.
 
     Returns:
-        The active sets, and the events that the oracle returned in each round, ``(batch, *event)``.
+        The active sets, and the events that the oracle returned in each round, ``(batch, *event)``. Items of which
+        every structure is forbidden have the phase INFEASIBLE; no error is raised.
     """
     if not dispatch.is_for_cpu(main):
         return dense_rounds.solve(main, p, start, settings, best, to_parts, extra)

@@ -17,11 +17,14 @@ Parts = Callable[[Tensor], Tensor]
 """A function from a tensor in the shape of the scores to parts of the same shape."""
 
 Target = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""A function of scores, parts of the best structures, and step times gradient; returns the target parts."""
+"""A function of scores, parts of the best structures, and step times gradient, which returns the target parts."""
 
 
 def straight_through(parts: Tensor, relaxed: Tensor) -> Tensor:
-    """Return the value of ``parts`` with the gradient of ``relaxed``, which has the same shape."""
+    """Return the value of ``parts`` with the gradient of ``relaxed``, which has the same shape.
+
+    ``parts`` should not require a gradient, which would be added.
+    """
     return parts + (relaxed - relaxed.detach())
 
 
@@ -29,8 +32,9 @@ def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
     """Return the parts of the best structures, with the gradient of implicit maximum likelihood (I-MLE).
 
     The target structure is the best one after a step of the scores against the gradient. The gradient with respect
-    to the scores is the best structure minus the target structure, divided by the step. Without perturbation, this
-    is the gradient of the structured perceptron.
+    to the scores is the best structure minus the target structure, divided by the step: the gradient of the
+    structured perceptron, with the target as the correct structure. It has no second derivative: computing one
+    raises RuntimeError.
 
     Args:
         scores: Perturbed main scores.
@@ -46,7 +50,9 @@ def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
 def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Tensor:
     """Return the parts of the best structures, with the gradient of SPIGOT (Peng et al. 2018, equation 4).
 
-    The target is the projection of the best parts after a step against the gradient.
+    The target is the projection of the best parts after a step against the gradient. The gradient with respect to
+    the scores is the best parts minus the target, divided by the step. It has no second derivative: computing one
+    raises RuntimeError.
 
     Args:
         scores: Main scores.

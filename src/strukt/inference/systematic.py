@@ -17,10 +17,11 @@ def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
     between items.
 
     Args:
-        marginals: ``(batch, n)`` in [0, 1]; differentiable.
+        marginals: ``(batch, n)`` in [0, 1].
 
     Returns:
-        Weights ``(batch, k)``, padded with 0, and Boolean subsets ``(batch, k, n)``.
+        Weights ``(batch, k)``, padded with 0 and differentiable in the marginals; and Boolean subsets
+        ``(batch, k, n)``, padded with False. k is the largest number of subsets of an item.
 
     Complexity: O(n^2) for each item.
 

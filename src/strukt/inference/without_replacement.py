@@ -68,7 +68,7 @@ def sample_without_replacement(
     """Draw k distinct events; return them in the order drawn, ``(batch, k, *event)``, padded with -1.
 
     Args:
-        k: The number of events.
+        k: The number of events, 1 or more.
         parts_shape: ``(batch, *parts)``.
         log_weight: Function of required and forbidden parts, ``(batch, *parts)`` each, to log-partitions
             ``(batch,)``.
@@ -79,8 +79,8 @@ def sample_without_replacement(
             ``(batch, *parts)`` each: the same parts, if no structure contains all parts of another.
         device: The device of the masks.
 
-    Complexity: One log-partition for each distinguishing part of each of the k structures, or of as many as the
-    item with the most has.
+    Complexity: One log-partition for each distinguishing part of each structure drawn. Drawing ends when no item
+    has structures left.
     """
     nothing = torch.zeros(parts_shape, dtype=torch.bool, device=device)
     everything = _Cells(nothing, nothing, nothing, nothing.long() - 1)

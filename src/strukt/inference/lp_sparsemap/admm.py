@@ -83,21 +83,22 @@ def solve(
     """Solve LP-SparseMAP or LP-MAP for a batch of graphs of one layout.
 
     Args:
-        layout: The variables and factors that all graphs share.
+        layout: The V variables and the factors that all graphs share.
         scores: ``(batch, V)``; -inf for a variable that must be 0. Any floating type; computed in float64.
-        pair_scores: ``(batch, q)``, added if both variables of a pair are 1; -inf forbids that. The column of a
-            pair is ``layout.pair``.
+        pair_scores: ``(batch, q)``, the scores of q pairs, added if both variables of a pair are 1; -inf forbids
+            that. The column of a pair is ``layout.pair``.
         oracles: One oracle for each factor of kind ORACLE, in the order of the factors.
         curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
         max_iterations: Maximum number of iterations.
-        tol: The error allowed in the marginals.
-        start: The state of an earlier solution of the same layout and batch, as a warm start.
+        tol: The error allowed in the marginals, above 0.
+        start: The ``state`` of an earlier solution of the same layout and batch, as a warm start; None for none.
 
     Returns:
         The solution; ``status`` is True for items that have converged. Infeasible graphs never converge.
 
     Raises:
-        ValueError: If a shape, type or value does not fit.
+        ValueError: If a shape, type or option does not fit.
+        OutOfRangeError: If a score is NaN, +inf, or 1e100 or more in absolute value but not -inf.
         InfeasibleError: If a factor of kind ORACLE permits no assignment.
 
     Examples:

@@ -150,6 +150,9 @@ class OracleFactor(Protocol):
             scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The face of the previous call as a warm start, or None.
             calls: Maximum number of calls of the mode oracle; after them, the best face so far is returned.
+
+        Raises:
+            InfeasibleError: If the factor permits no assignment of some item.
         """
 
     def local_scores(self, vertices: Tensor) -> Tensor:

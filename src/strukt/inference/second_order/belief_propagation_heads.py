@@ -31,10 +31,10 @@ class SecondOrderBeliefs:
     """Approximate marginals and log-partition of the heads of words, by loopy belief propagation.
 
     Attributes:
-        log_marginals: ``batch + (n, n + 1)``, the estimated log-probability of each head of each word; -inf in
-            the padding; differentiable.
+        log_marginals: ``batch + (n, n + 1)``, the estimated log-probability of each head of each of n words; -inf
+            in the padding, and in an item whose messages rule out every choice of heads; differentiable.
         log_partition: ``batch``, the Bethe estimate of the log-partition over all choices of heads: minus the
-            Bethe free energy; differentiable.
+            Bethe free energy; -inf in such an item; differentiable.
         change: ``batch``, the sum of the absolute changes of the messages, normalised to probabilities, in the
             last round; 0 at a fixed point.
     """

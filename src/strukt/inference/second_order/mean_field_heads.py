@@ -28,9 +28,10 @@ class SecondOrderMeanField:
     """The result of `mean_field`: independent distributions over the head of each word.
 
     Attributes:
-        log_marginals: ``batch + (n, n + 1)``, the log-probability of each head of each word; -inf in the padding;
+        log_marginals: ``batch + (n, n + 1)``, the log-probability of each head of each of n words; -inf in the
+            padding, and in an item in which all heads of a word are forbidden; differentiable.
+        lower_bound: ``batch``, lower bound on the log-partition over all choices of heads; -inf in such an item;
             differentiable.
-        lower_bound: ``batch``, lower bound on the log-partition over all choices of heads; differentiable.
         change: ``batch``, the sum of the absolute changes of the marginals in the last iteration.
     """
 
