@@ -81,6 +81,14 @@ def test_blocks_are_assigned_and_saved():
     assert other().emission.table()[0].isfinite().tolist() == [True, True, False, False, False, False]
 
 
+def test_blocks_are_copied_so_that_assigning_changes_one_model():
+    blocks = torch.tensor([2, 0, 1, 2, 0])
+    layer, other = model(blocks=blocks), model(blocks=blocks)
+    layer.assign(torch.tensor([0, 1, 2, 2, 1]))
+    assert blocks.tolist() == other.blocks.tolist() == [2, 0, 1, 2, 0]
+    assert layer.blocks.tolist() == [0, 1, 2, 2, 1]
+
+
 @pytest.mark.parametrize("blocks", [[0, 1, 2, 1], [0, 1, 0, 1, 0], [0, 1, 2, 3, 0]])
 def test_assigned_blocks_are_those_that_there_are(blocks):
     with pytest.raises(ValueError, match=r"expected \(5,\) and all of 0 to 2"):

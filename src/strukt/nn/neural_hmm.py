@@ -101,7 +101,7 @@ class NeuralHMM(nn.Module):
                 f"blocks has shape {tuple(blocks.shape)} and {self.count} blocks; expected ({words},), and a "
                 f"divisor of the {states} states"
             )
-        self.register_buffer("blocks", blocks)
+        self.register_buffer("blocks", None if blocks is None else blocks.clone())  # `assign` overwrites it
         self.state_dropout, self.feature_dropout = state_dropout, feature_dropout
         self.temperature, self.vectors = temperature, vectors
         self.start = nn.Parameter(torch.empty(1, size))
