@@ -23,7 +23,10 @@ from strukt.structures.topk import TopK
 
 
 class ExactInference(ScoredStructures):
-    """Structures with exact sums, modes, samples and conditional distributions; see `ScoredStructures`."""
+    """Structures with exact sums, modes, samples and conditional distributions; see `ScoredStructures`.
+
+    An item is without structures if all of them are forbidden.
+    """
 
     def score(self, event: Tensor) -> Tensor:
         """Return the sum of the scores of an event's parts.
@@ -45,13 +48,13 @@ class ExactInference(ScoredStructures):
     @property
     @cached
     def log_partition(self) -> Tensor:
-        """The log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
+        """The log of the summed exponentiated scores, ``batch``; -inf without structures. Twice differentiable."""
         return self._to_batch(self.oracles.log_partition(*self._arguments()))
 
     @property
     @cached
     def marginals(self) -> Tensor:
-        """The probability of each part, in the shape of the main scores; differentiable."""
+        """The probability of each part, in the shape of the main scores; 0 in the padding. Differentiable."""
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
     def _marginals_beside(self, *shape: int) -> Tensor:
@@ -110,7 +113,7 @@ class ExactInference(ScoredStructures):
         return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
 
     def entropy(self) -> Tensor:
-        """Return the entropy in nats, ``batch``; differentiable."""
+        """Return the entropy in nats, ``batch``; 0 without structures. Differentiable."""
         return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
@@ -151,7 +154,7 @@ class ExactInference(ScoredStructures):
     @property
     @cached
     def log_count(self) -> Tensor:
-        """The log of the number of structures that are not forbidden: ``batch``."""
+        """The log of the number of structures that are not forbidden: ``batch``; -inf if there is none."""
         return self._with_scores(*(forbidden_only(score) for score in self.scores)).log_partition
 
     # Best structures.
@@ -174,7 +177,7 @@ class ExactInference(ScoredStructures):
 
     @property
     def max_score(self) -> Tensor:
-        """The highest score, ``batch``; its gradient is the parts of the mode."""
+        """The highest score, ``batch``; -inf without structures. Its gradient is the parts of the mode."""
         events, scores = self._best()
         return self._exact_scores(self._to_batch(events), self._to_batch(scores))
 
@@ -196,7 +199,8 @@ class ExactInference(ScoredStructures):
     def max_marginals(self) -> Tensor:
         """For each part, the best score of a structure that uses it, in the shape of the main scores.
 
-        The gradient of each entry is the 0/1 vector of the parts of such a structure.
+        It is -inf for parts that no permitted structure uses, and in the padding. The gradient of each entry is
+        the 0/1 vector of the parts of such a structure.
         """
         return max_marginals.max_marginals(self)
 
@@ -224,8 +228,8 @@ class ExactInference(ScoredStructures):
         """Return the distribution given that all required parts and no forbidden part are used.
 
         Args:
-            required: A Boolean mask in the shape of the main scores.
-            forbidden: A Boolean mask in the shape of the main scores.
+            required: A Boolean mask in the shape of the main scores; None for no required parts.
+            forbidden: A Boolean mask in the shape of the main scores; None for no forbidden parts.
 
         Raises:
             ValueError: If a mask is not Boolean, or has another shape.

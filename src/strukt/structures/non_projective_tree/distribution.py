@@ -34,6 +34,11 @@ class NonProjectiveTree(DependencyTree):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
+    Warns:
+        UserWarning: If ``labelled`` is None, and the shape is ambiguous, or is (n, n + 1, n + 1) without lengths.
+            The latter is read as one sentence with labels; in other libraries it is a batch with a row for the
+            root.
+
     Examples:
         >>> import torch
         >>> trees = NonProjectiveTree(torch.zeros(4, 5))
