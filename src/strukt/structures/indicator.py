@@ -81,7 +81,8 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
 
     Forbidding other parts cannot make a part required. The constructor therefore adds a last score tensor,
     ``absent``, in the shape of the main scores: -inf for required parts, whose absence is forbidden, and 0 for all
-    others. At first no part is required; `condition` changes that.
+    others. At first no part is required; `condition` changes that. The constructor of a subclass takes
+    ``(*scores, lengths, *constants, validate_args)``.
 
     Args:
         scores: All score tensors but ``absent``, main scores first.
