@@ -1,7 +1,9 @@
 """Constants are remembered, and everything else is not taken for one."""
 
+import pytest
 import torch
 
+import strukt
 from strukt.kernels import constants
 from strukt.kernels.constants import constant, number
 
@@ -37,3 +39,12 @@ def test_nothing_is_kept_within_transforms():
     found = torch.func.vmap(lambda x: x * constant(1.625, CPU))(torch.ones(3))
     assert found.tolist() == [1.625] * 3
     assert (1.625, CPU) not in constants._kept
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch.compile
+def test_compiled_graphs_do_not_depend_on_the_kept_numbers():
+    with pytest.raises(ValueError, match="alpha"):
+        strukt.entmax(torch.zeros(3), float("nan"))
+    compiled = torch.compile(lambda scores: strukt.entmax(scores, 1.25), fullgraph=True, backend="aot_eager")
+    scores = torch.tensor([0.3, 0.1, -0.2])
+    assert torch.equal(compiled(scores), strukt.entmax(scores, 1.25))

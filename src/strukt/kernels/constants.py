@@ -26,10 +26,10 @@ def constant(value: float, device: torch.device) -> Tensor:
         >>> number(constant(1.5, torch.device("cpu")).expand(3))
         1.5
     """
-    kept = _kept.get((value, device))
-    if kept is not None and is_plain():
+    is_eager = is_plain()  # first: torch.compile would guard a dictionary that it reads
+    if is_eager and (kept := _kept.get((value, device))) is not None:
         return kept
-    if len(_kept) >= MOST or not is_plain() or _is_capturing(device):
+    if not is_eager or len(_kept) >= MOST or _is_capturing(device):
         return torch.tensor(value, dtype=torch.float64, device=device)
     with torch.inference_mode(mode=False):  # autograd saves no tensors of the inference mode
         result = _kept[value, device] = torch.tensor(value, dtype=torch.float64, device=device)

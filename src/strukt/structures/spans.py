@@ -23,7 +23,7 @@ class SpanStructure(BinaryTree, abc.ABC):
     """
 
     labelled: bool = True
-    """Whether spans have labels; if not, the main scores lack the last axis, and the label of every span is 0."""
+    """True if spans have labels; if not, the main scores lack the last axis, and the label of every span is 0."""
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

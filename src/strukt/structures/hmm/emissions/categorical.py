@@ -24,6 +24,7 @@ class Categorical(Symbols):
         ValueError: If the shape or type is wrong.
 
     Examples:
+        >>> import torch
         >>> Categorical(torch.tensor([[0.0, 0.0], [0.0, -torch.inf]])).table().exp()
         tensor([[0.5000, 1.0000],
                 [0.5000, 0.0000]])
