@@ -22,7 +22,10 @@ _OPEN_ROLE = re.compile(r" \. (\S+) \( e , ")
 
 
 class Tags(NamedTuple):
-    """The tags of a sentence: five columns with one string per word, `NONE` if the word has no tag there.
+    """The tags that encode the logical form of a sentence: five columns with a string per word.
+
+    `NONE` stands for no tag. The attributes below describe the direct scheme;
+    `strukt.data.logical_forms.tagging_schemes.published` says how the published scheme differs.
 
     Attributes:
         parent: Offset of the parent from the word: -1 if the parent is the previous word.

@@ -11,7 +11,10 @@ from strukt.viz import BracketDiagram
 
 
 class EntityPrediction(SpanPrediction):
-    """The predicted entities of a sentence, which may be nested."""
+    """The predicted entities of a sentence, which may be nested.
+
+    Its attributes are those of `SpanPrediction`.
+    """
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the predicted entities, and their probabilities if known.

@@ -41,8 +41,8 @@ class Emission(abc.ABC):
     """The distribution of an observation in each of z states.
 
     In shapes, t is the number of observations, and u the number of rows in a table of log-probabilities: one for
-    each distinct word, or for each vector. Observations have the shape ``event``, `event_shape`. The base classes
-    of user-defined emissions are `strukt.structures.hmm.emissions.symbols.Symbols` and
+    each distinct word, or for each vector. ``event`` stands for `event_shape`, the shape of one observation. The
+    base classes of user-defined emissions are `strukt.structures.hmm.emissions.symbols.Symbols` and
     `strukt.structures.hmm.emissions.vectors.Vectors`.
     """
 
@@ -104,7 +104,7 @@ class Emission(abc.ABC):
         States with neither observations nor a prior keep their parameters.
 
         Raises:
-            ValueError: If the prior is not one of these parameters.
+            ValueError: If the prior is for another kind of emission.
             NotImplementedError: If there is no closed form.
         """
 
@@ -113,7 +113,7 @@ class Emission(abc.ABC):
         """Return the log-density of the parameters under a prior, up to a constant: ``()``; differentiable.
 
         Raises:
-            ValueError: If the prior is not one of these parameters.
+            ValueError: If the prior is for another kind of emission.
         """
 
     @abc.abstractmethod
