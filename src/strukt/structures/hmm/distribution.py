@@ -46,7 +46,7 @@ class HMM(HMMEstimation):
     may make them probable again, as with a narrow band.
 
     Raises:
-        ValueError: If shapes, types or values do not fit.
+        ValueError: If the transition or the emission is left out, or shapes, types or values do not fit.
 
     Source:
         Rabiner (1989), "A tutorial on hidden Markov models and selected applications in speech recognition".
