@@ -23,6 +23,11 @@ def test_vectors_broadcast():
     torch.testing.assert_close(found[3, 2], score(x[2], y[3, 0]))
 
 
+def test_there_is_a_vector():
+    with pytest.raises(ValueError, match="sizes is empty; expected the size of at least one vector"):
+        JointPerceptron(hidden=4)
+
+
 def test_sizes_are_above_0():
     with pytest.raises(ValueError, match="size_2 is 0"):
         JointPerceptron(2, 0, hidden=4)

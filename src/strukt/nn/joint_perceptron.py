@@ -17,11 +17,11 @@ class JointPerceptron(nn.Module):
     the scores of all pairs of n vectors take 2n projections, not n^2.
 
     Args:
-        sizes: Sizes of the vectors, at least one.
+        sizes: The size of each vector; there must be at least one vector.
         hidden: Size of the hidden layer.
 
     Raises:
-        ValueError: If a size is less than 1.
+        ValueError: If there are no sizes, or one is less than 1.
 
     Examples:
         >>> score, words = JointPerceptron(4, 4, hidden=8), torch.randn(5, 4)
@@ -31,6 +31,8 @@ class JointPerceptron(nn.Module):
 
     def __init__(self, *sizes: int, hidden: int) -> None:
         super().__init__()
+        if not sizes:
+            raise ValueError("sizes is empty; expected the size of at least one vector")
         require_sizes(hidden=hidden, **{f"size_{index}": size for index, size in enumerate(sizes, 1)})
         self.inputs = nn.ModuleList(
             nn.Linear(size, hidden, bias=not index) for index, size in enumerate(sizes)
