@@ -33,6 +33,7 @@ FILES = (
     "kernels/test_derivatives",
     "structures/events/test_events",
     "structures/non_projective_tree/test_arborescence",
+    "structures/non_projective_tree/test_matrix_tree",
     "structures/non_projective_tree/test_max_marginals",
     "structures/non_projective_tree/test_cpu_entropy",
     "kernels/test_candidates",

@@ -100,3 +100,15 @@ def test_numbers_of_trees_are_cayleys(n):
     single, multiple = (NonProjectiveTree(arcs, single_root=root).log_count.item() for root in (True, False))
     assert single == pytest.approx((n - 1) * math.log(n), abs=1e-9)
     assert multiple == pytest.approx((n - 1) * math.log(n + 1), abs=1e-9)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_pairs_that_strongly_attract_have_one_root_each_if_that_is_allowed(single_root):
+    arcs = torch.full((4, 5), -1000.0, dtype=torch.float64)
+    arcs[:, 0] = 0.0
+    for word, partner in ((0, 2), (1, 1), (2, 4), (3, 3)):
+        arcs[word, partner] = 1000.0
+    marginals = NonProjectiveTree(arcs, single_root=single_root).marginals
+    chosen = marginals[[0, 1, 2, 3], [2, 1, 4, 3]]
+    assert torch.allclose(chosen, torch.full((4,), 0.5, dtype=torch.float64))
+    assert torch.allclose(marginals[:, 0].sum(), torch.tensor(1.0 if single_root else 2.0, dtype=torch.float64))
