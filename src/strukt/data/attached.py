@@ -8,7 +8,7 @@ import unicodedata
 _KINDS = {"Mn", "Mc", "Me", "Cf"}  # combining marks, and format characters such as joiners and directions
 _JOINER = "\u200d"  # attaches the next character, too
 _SPACE = "\u200b"  # a format character that separates words
-_TONES = "🏻🏼🏽🏾🏿"  # of skin, in emoji
+_SKIN_TONES = "🏻🏼🏽🏾🏿"
 _MARK = "\u0301"
 
 ATTACHED = f"[{_MARK}{_JOINER}]*"
@@ -39,4 +39,4 @@ def all_matches(pattern: re.Pattern[str], text: str) -> list[str]:
 def _is_attached(character: str) -> bool:
     if character in (_JOINER, _SPACE):
         return False
-    return unicodedata.category(character) in _KINDS or character in _TONES
+    return unicodedata.category(character) in _KINDS or character in _SKIN_TONES

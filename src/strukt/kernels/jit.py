@@ -144,9 +144,11 @@ def sample_threads(batch: int, count: int, work: int) -> tuple[int, int]:
     return threads, 1 if batch >= threads else threads
 
 
-def array_of(tensor: Tensor) -> Any:
-    """Return a contiguous array that shares the memory of a contiguous tensor."""
-    plain = tensor.detach() if tensor.requires_grad else tensor  # detaching takes a microsecond
+def array_of(value: Any) -> Any:
+    """Return a tensor as a contiguous array, which shares the memory of a contiguous tensor; else the value."""
+    if not isinstance(value, Tensor):
+        return value
+    plain = value.detach() if value.requires_grad else value  # detaching takes a microsecond
     return plain.contiguous().numpy()
 
 
@@ -158,7 +160,7 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
     contiguous tensors, so that results are written to such tensors.
     """
     function = current(function)
-    inputs = [array_of(each) if isinstance(each, Tensor) else each for each in arguments]
+    inputs = [array_of(each) for each in arguments]
     if threads == 1:
         function(*inputs, 0, 1)
     else:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.jit import kernel
-from strukt.structures.events.cpu_calls import array, places_of
+from strukt.kernels.jit import array_of, kernel
+from strukt.structures.events.cpu_calls import places_of
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
@@ -16,7 +16,7 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
     places, result = np.full((rows, 2 * size - 2), -1), np.zeros((rows, 2 * size - 2), np.int64)
     are_trees = np.zeros(rows, np.bool_)
     ranges = (words.start, words.stop, wider.start, wider.stop)
-    _read_spans(array(labels), array(lengths), ranges, places, result, are_trees)
+    _read_spans(array_of(labels), array_of(lengths), ranges, places, result, are_trees)
     return torch.from_numpy(places), torch.from_numpy(result), torch.from_numpy(are_trees)
 
 

@@ -55,34 +55,19 @@ def _low_rank_scores(
     )
 
 
-ARGUMENTS = {"spans": 3, "root": 1, "rules": 3, "emission": 2}
-LOW_RANK_ARGUMENTS = {"spans": 3, "root": 1, "left": 2, "right": 2, "head": 2, "emission": 2}
-
-KINDS = (("shared grammar", False), ("grammar per item", True))
-
-SUBJECTS = (
-    *(
-        Subject(
-            f"PCFG, {name}",
-            _pcfg,
-            brute_force.pcfg,
-            partial(_scores, per_item=per_item),
-            ARGUMENTS,
-            size=3,
-            shortest=2,
-        )
-        for name, per_item in KINDS
+GRAMMARS = (
+    ("PCFG", _pcfg, brute_force.pcfg, _scores, {"spans": 3, "root": 1, "rules": 3, "emission": 2}),
+    (
+        "LowRankPCFG",
+        _low_rank,
+        brute_force.low_rank_pcfg,
+        _low_rank_scores,
+        {"spans": 3, "root": 1, "left": 2, "right": 2, "head": 2, "emission": 2},
     ),
-    *(
-        Subject(
-            f"LowRankPCFG, {name}",
-            _low_rank,
-            brute_force.low_rank_pcfg,
-            partial(_low_rank_scores, per_item=per_item),
-            LOW_RANK_ARGUMENTS,
-            size=3,
-            shortest=2,
-        )
-        for name, per_item in KINDS
-    ),
+)
+
+SUBJECTS = tuple(
+    Subject(f"{name}, {kind}", make, table, partial(scores, per_item=per_item), arguments, size=3, shortest=2)
+    for name, make, table, scores, arguments in GRAMMARS
+    for kind, per_item in (("shared grammar", False), ("grammar per item", True))
 )
