@@ -65,7 +65,8 @@ def last_step(output):
 
 
 # In the middle of an epoch, far from a regular checkpoint; in the first one, which is compiled.
-@pytest.mark.parametrize("step", [10, slow(0)])
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [10, 0])
 def test_sigterm_waits_for_the_checkpoint_of_the_step(config, uninterrupted, tmp_path, step):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_step=step, by=signal.SIGTERM) == TERMINATED

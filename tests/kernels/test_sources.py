@@ -66,6 +66,7 @@ def printed(package):
 
 
 @COMPILED
+@pytest.mark.slow
 def test_a_kernel_whose_helper_was_edited_is_compiled_again(package):
     (package / "kernels/user.py").write_text(KERNEL)
 

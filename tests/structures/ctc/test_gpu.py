@@ -2,14 +2,12 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 
 from strukt.distributions import CTC
 from strukt.structures.ctc import gpu
 
 pytestmark = needed
-
-SLOW = pytest.mark.slow if not ON_GPU else ()
 
 SIZES = [
     (2, 1),
@@ -59,6 +57,7 @@ def test_equal_those_of_the_cpu(n, m):
     assert (found[2][exact[0] == -torch.inf] == -1).all()
 
 
+@SLOW
 def test_float32_scores_far_apart():
     """Scores of deviation 300, of which some are -inf."""
     logits, *rest = batch(4, 2, torch.float32, 300.0)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 from tests.structures.linear_chain.gpu_answers import agree, answers, chain
 
 from strukt import LinearChain
@@ -10,7 +10,6 @@ from strukt.kernels import dispatch
 
 pytestmark = needed
 
-SLOW = () if ON_GPU else pytest.mark.slow
 PACKAGE = "strukt.structures.linear_chain"
 
 

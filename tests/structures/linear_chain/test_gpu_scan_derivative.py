@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 from tests.structures.linear_chain.gpu_answers import chain
 
 from strukt import LinearChain
@@ -10,7 +10,6 @@ from strukt.kernels import dispatch
 
 pytestmark = [needed, pytest.mark.usefixtures("every_length")]
 
-SLOW = () if ON_GPU else pytest.mark.slow
 PACKAGE = "strukt.structures.linear_chain"
 EXACT = {torch.float32: 1e-5, torch.float64: 1e-11}
 """The largest absolute error of derivatives by those of the CPU."""
@@ -69,8 +68,9 @@ def test_equal_those_of_the_cpu(lengths, n, c, kind):
     agree(*of_lengths(lengths, n, c, kind, forbidden=0.1 if c > 1 else 0.0))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.float64, marks=SLOW)])
-@pytest.mark.parametrize("scale", [300.0, pytest.param(1e6, marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("scale", [300.0, 1e6])
 def test_scores_far_apart(scale, dtype):
     agree(*of_lengths([9, 5], 9, 3, "shared", scale, dtype, 0.15))
 
@@ -99,6 +99,7 @@ def test_an_item_without_a_structure():
     assert [float(each.abs().max()) for each in found] == [0.0, 0.0, 0.0]
 
 
+@SLOW
 def test_what_all_sequences_gain_changes_nothing():
     """Though growths add up to a million, of which a float32 keeps no thousandths."""
     unary, transition, lengths = of_lengths([25], 25, 2, "shared", dtype=torch.float32, forbidden=0.0)

@@ -2,15 +2,12 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 from tests.structures.linear_chain.gpu_answers import chain
 
 from strukt import LinearChain
 
 pytestmark = [needed, pytest.mark.usefixtures("every_length")]
-
-SLOW = () if ON_GPU else pytest.mark.slow
-
 
 def entropies(unary, transition, other_unary, other_transition, lengths):
     """Entropies, cross-entropies to another chain, and the gradients of both."""
@@ -69,6 +66,7 @@ def test_small_entropies_are_exact(scale):
     assert torch.allclose(found[0], right[0].to(found[0].dtype), 1e-5, 0.0)
 
 
+@SLOW
 def test_a_chain_without_a_sequence_and_one_that_forbids_more():
     """As on the CPU: the former has no entropy, and the cross-entropy to the latter is infinite and constant."""
     unary, transition = torch.zeros(3, 4, 2, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.float64)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tests.frequencies import assert_frequencies
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 from tests.kernels.test_backends import normal
 from torch import Tensor
 
@@ -12,9 +12,6 @@ from strukt.kernels import detour
 from strukt.structures.low_rank_pcfg import gpu
 
 pytestmark = needed
-
-SLOW = () if ON_GPU else pytest.mark.slow
-
 
 def grammar(n: int, s: int, p: int, r: int, batch: int = 1) -> list[Tensor]:
     """Scores of spans, roots, left and right children, heads and words, of a grammar for each item."""
@@ -35,9 +32,8 @@ def of_item(scores: list[Tensor], item: int, n: int) -> LowRankPCFG:
     return LowRankPCFG(*rules, words[:n], spans=spans[: n + 1, : n + 1])
 
 
-@pytest.mark.parametrize(
-    ("size", "count"), [((3, 2, 1, 2), 60), pytest.param((4, 2, 2, 3), 200, marks=SLOW)], ids=str
-)
+@SLOW
+@pytest.mark.parametrize(("size", "count"), [((3, 2, 1, 2), 60), ((4, 2, 2, 3), 200)], ids=str)
 def test_trees_have_their_probabilities(size, count):
     scores = grammar(*size)
     scores[1][0, 0] = -torch.inf

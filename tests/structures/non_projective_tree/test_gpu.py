@@ -2,14 +2,13 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 
 from strukt.distributions import NonProjectiveTree
 from strukt.structures.non_projective_tree import cpu, gpu
 
 pytestmark = needed
 
-SLOW = () if ON_GPU else pytest.mark.slow
 SIZES = [2, *(pytest.param(n, marks=SLOW) for n in (1, 3, 5)), pytest.param(33, marks=pytest.mark.slow)]
 
 ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single root", "any root"])

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 
 from strukt.distributions import NonProjectiveTree
 from strukt.structures.batched import BatchedTensors
@@ -10,9 +10,8 @@ from strukt.structures.non_projective_tree import arborescence, cpu, gpu
 
 pytestmark = needed
 
-SLOW = () if ON_GPU else pytest.mark.slow
 ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single root", "any root"])
-SIZES = [5, *(pytest.param(n, marks=SLOW) for n in (1, 2, 9)), *((40, 130) if ON_GPU else ())]
+SIZES = [3, *(pytest.param(n, marks=SLOW) for n in (1, 2, 5, 9)), *((40, 130) if ON_GPU else ())]
 
 
 def several(n):

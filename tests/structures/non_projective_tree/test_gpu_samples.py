@@ -3,14 +3,13 @@
 import pytest
 import torch
 from tests.frequencies import assert_frequencies
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 
 from strukt.distributions import NonProjectiveTree, SpanningTree
 from strukt.structures.non_projective_tree import gpu
 
 pytestmark = needed
 
-SLOW = () if ON_GPU else pytest.mark.slow
 ROOTS = pytest.mark.parametrize(
     "single_root", [True, pytest.param(False, marks=SLOW)], ids=["single root", "any root"]
 )
@@ -32,10 +31,9 @@ def drawn(arcs, lengths, single_root, count=DRAWN):
     return by_kernels(samples)
 
 
+@SLOW
 @ROOTS
-@pytest.mark.parametrize(
-    "steps", [32, *(pytest.param(each, marks=SLOW) for each in (0, 1))], ids=["in time", "never", "seldom"]
-)
+@pytest.mark.parametrize("steps", [32, 0, 1], ids=["in time", "never", "seldom"])
 def test_trees_have_their_probabilities(steps, single_root, monkeypatch):
     """Also if the CPU draws all trees or some of them, because walks take more steps than they may."""
     monkeypatch.setattr(gpu, "MOST_STEPS", steps)
@@ -77,6 +75,7 @@ def test_scores_that_are_nan_have_no_trees(single_root, monkeypatch):
     assert (heads[1] >= 0).all()
 
 
+@SLOW
 @ROOTS
 def test_words_that_strongly_prefer_each_other(single_root):
     """Walks between them do not end."""
@@ -88,6 +87,7 @@ def test_words_that_strongly_prefer_each_other(single_root):
     assert (marginals.gather(1, heads.T) > 1e-9).all()
 
 
+@SLOW
 def test_spanning_trees_have_their_probabilities():
     edges = normal(3, 3)
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 
 from strukt.distributions import PCFG
 from strukt.kernels import dispatch
@@ -10,7 +10,6 @@ from strukt.structures.pcfg import gpu, gpu_layout, gpu_rings
 
 pytestmark = needed
 
-SLOW = () if ON_GPU else pytest.mark.slow
 PACKAGE = "strukt.structures.pcfg"
 EXACT = {torch.float32: (1e-6, 1e-5), torch.float64: (1e-12, 1e-11)}
 """The largest relative error of log-partitions, and the largest absolute one of expected numbers of parts."""

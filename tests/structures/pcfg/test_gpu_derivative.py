@@ -74,8 +74,9 @@ def test_equals_that_of_the_reference(n, s, p, shared, dtype):
     agree(*given(*grammar(3 if n < 5 else 2, n, s, p, shared, 1.0, dtype, 0.1 if n > 2 else 0.0)))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.float64, marks=SLOW)])
-@pytest.mark.parametrize("scale", [300.0, pytest.param(1e5, marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("scale", [300.0, 1e5])
 def test_scores_far_apart(scale, dtype):
     """Several trees are best, and all others have probabilities that plain numbers would lose."""
     root, rules, emission, spans, lengths = grammar(1, 4, 2, 1, True, 1.0, dtype, forbidden=0.1, seed=1)
@@ -107,6 +108,7 @@ def test_derivatives_of_both_orders():
         assert by_kernels(partial(check, log_partition, scores, fast_mode=True))
 
 
+@SLOW
 def test_a_loss_of_marginals():
     """Its gradient, through autograd."""
     root, rules, emission, _, lengths = grammar(1, 2, 2, 2, dtype=torch.float64)

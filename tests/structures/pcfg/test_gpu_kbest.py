@@ -2,16 +2,13 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, SLOW, by_kernels, needed
 from tests.structures.pcfg.test_gpu import grammar, padded
 
 from strukt.distributions import PCFG
 from strukt.structures.pcfg import cpu, gpu
 
 pytestmark = needed
-
-SLOW = () if ON_GPU else pytest.mark.slow
-
 
 @pytest.mark.parametrize(
     ("n", "s", "p", "shared", "k", "dtype"),

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, SLOW, by_kernels, needed
 from torch import Tensor
 
 from strukt.distributions import SpanningTree
@@ -10,9 +10,6 @@ from strukt.structures.batched import BatchedTensors
 from strukt.structures.non_projective_tree import gpu
 
 pytestmark = needed
-
-SLOW = () if ON_GPU else pytest.mark.slow
-
 
 def graphs() -> tuple[Tensor, Tensor]:
     """Edges of four graphs, one of them not connected, and their numbers of vertices."""

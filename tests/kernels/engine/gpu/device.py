@@ -15,6 +15,9 @@ from strukt.testing.subjects import STRUCTURES
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
 
+SLOW = pytest.mark.skipif(False, reason="") if ON_GPU else pytest.mark.slow
+"""For tests that take Triton's interpreter several seconds, and a GPU none."""
+
 runs = available.broken() is None and (ON_GPU or available.is_interpreted())
 
 needed = pytest.mark.skipif(
