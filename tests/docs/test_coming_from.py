@@ -6,7 +6,7 @@ import json
 import pkgutil
 import re
 from inspect import signature
-from itertools import chain
+from itertools import chain, pairwise, product
 from pathlib import Path
 
 import pytest
@@ -94,3 +94,30 @@ def test_every_name_of_strukt_exists(peer):
     named = [name for cells in rows(peer) for name in names_of(cells[1])]
     assert named
     assert [name for name in named if not exists(name)] == []
+
+
+def test_a_crf_with_weights_of_allennlp_has_its_likelihood_and_its_tags():
+    """AllenNLP normalises over all sequences, and decodes those that its constraints allow."""
+    torch.manual_seed(0)
+    transitions, start, end = torch.randn(5, 5), torch.randn(5), torch.randn(5)
+    words, lengths = torch.randn(3, 4, 5), [4, 2, 1]
+    gold = torch.randint(5, (3, 4))
+    constraints = nn.tag_constraints(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"], "BIO")
+    trainer, tagger = nn.CRF(5), nn.CRF(5, constraints)
+    for crf in (trainer, tagger):
+        crf.load_state_dict({"transition": transitions, "start": start, "end": end})
+    likelihoods, predictions = trainer(words, lengths).log_prob(gold), tagger(words, lengths).mode
+
+    def score(item: int, path: tuple[int, ...]) -> torch.Tensor:
+        steps = sum(transitions[pair] for pair in pairwise(path))
+        return start[path[0]] + steps + end[path[-1]] + words[item, range(len(path)), path].sum()
+
+    def is_allowed(path: tuple[int, ...]) -> bool:
+        inside = all(constraints.transition[pair] for pair in pairwise(path))
+        return bool(constraints.start[path[0]]) and inside and bool(constraints.end[path[-1]])
+
+    for item, n in enumerate(lengths):
+        scores = {path: score(item, path) for path in product(range(5), repeat=n)}
+        log_partition = torch.stack(list(scores.values())).logsumexp(0)
+        torch.testing.assert_close(likelihoods[item], scores[tuple(gold[item, :n].tolist())] - log_partition)
+        assert tuple(predictions[item, :n].tolist()) == max(filter(is_allowed, scores), key=scores.get)

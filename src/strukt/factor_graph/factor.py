@@ -44,7 +44,7 @@ class Entry:
 
 
 class AnyFactor(abc.ABC):
-    """A set of permitted 0/1 assignments of some variables, each with a local score.
+    """The base class of all factors: permitted 0/1 assignments of some variables, each with a local score.
 
     A factor need not know which variables are negated: the graph passes it 1 minus the value of a negated
     variable. A subclass implements `log_potential`; factors of users derive from `Factor` instead.

@@ -22,9 +22,9 @@ from strukt.kernels.undifferentiated import numpy_of
 
 
 class RelaxedKnapsack(Band):
-    """The total cost of the variables that are 1 is at most ``budget``; a marginal costs in proportion.
+    """The total cost of the variables that are 1 is at most ``budget``; relaxations limit only the expected cost.
 
-    In relaxations, the marginals p of the variables only need ``0 <= p <= 1`` and ``sum costs * p <= budget``, for
+    The marginals p of the variables in a relaxation only need ``0 <= p <= 1`` and ``sum costs * p <= budget``, for
     which SparseMAP has a closed form. This allows more than `Knapsack`, whose marginals are convex combinations of
     permitted assignments.
 

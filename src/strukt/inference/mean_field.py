@@ -144,7 +144,7 @@ class Model(Protocol):
 
 
 def mean_field(model: Model, schedule: Schedule, settings: Settings) -> MeanField[Tensor]:
-    """Sweep over the steps of a schedule, starting from independent variables.
+    """Run mean field: sweeps over the steps of a schedule, from the marginals of the unary scores alone.
 
     Warn if some item has not converged after all sweeps, unless the tolerance is None.
 

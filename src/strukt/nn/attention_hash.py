@@ -11,9 +11,11 @@ from strukt.nn.inputs import require_sizes
 
 
 class AttentionHash(nn.Module):
-    """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit k; -1 scores 0.
+    """Scores of the bits of a code for each pair of positions: a layer of multi-head attention without values.
 
-    Here h_l is the vector of position l, and W_k^Q and W_k^K are learned projections.
+    Bit k of the code of positions l and r has the value +1 with the score
+    `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)`, and the value -1 with the score 0. Here h_l is the
+    vector of position l, and W_k^Q and W_k^K are learned projections.
     The layer is multi-head attention with one head for each bit, reduced to its scores: there are queries and
     keys, but no values, output projection or label table. The scores are the input of `BitSpanTree`.
 

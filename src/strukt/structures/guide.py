@@ -17,7 +17,7 @@ from strukt.kernels.semiring import NEG_INF, finite
 
 
 class TextState(Protocol):
-    """The state of a batch of texts."""
+    """The interface of states: what a `Guide` remembers of a batch of texts."""
 
     @property
     def left(self) -> int:

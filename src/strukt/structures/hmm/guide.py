@@ -18,7 +18,7 @@ from strukt.structures.hmm.steps import steps
 
 
 class GuideState(NamedTuple):
-    """The state of a batch of texts.
+    """The state of an `HMMGuide` for a batch of texts.
 
     Attributes:
         states: ``(b,)``, the state of the automaton after each of b texts.

@@ -15,7 +15,7 @@ from strukt.structures.pcfg.continuations import Reading, Rules, next_words, rea
 
 
 class SentenceState(NamedTuple):
-    """The state of a batch of sentences.
+    """The state of a `PCFGGuide` for a batch of sentences.
 
     Attributes:
         words: The words of each sentence so far, including the prompt.
