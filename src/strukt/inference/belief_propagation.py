@@ -37,7 +37,9 @@ class BeliefPropagation:
 
 
 def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping: float) -> BeliefPropagation:
-    """Run loopy belief propagation with all messages updated in parallel; gradients pass through all rounds.
+    """Run loopy belief propagation over binary variables with pairwise scores, each round in parallel.
+
+    Gradients pass through all rounds.
 
     Args:
         unary: ``batch + (n,)``, the score of a 1 at each variable; -inf fixes the variable to 0.

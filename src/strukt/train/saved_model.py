@@ -32,7 +32,7 @@ def save(
     weights: dict[str, Tensor] | None = None,
     environment: dict[str, Any] | None = None,
 ) -> None:
-    """Save a model.
+    """Save a model to a folder.
 
     Args:
         model: The model to save.

@@ -57,7 +57,9 @@ def belief_propagation(
     iterations: int = 3,
     damping: float = 0.0,
 ) -> SecondOrderBeliefs:
-    """Run loopy belief propagation with all messages updated in parallel; gradients pass through all rounds.
+    """Run loopy belief propagation over the head of each word; gradients pass through all rounds.
+
+    Each round updates all messages in parallel.
 
     Args:
         arcs: ``batch + (n, n + 1)``, scores of the heads of each word, as for `mean_field`.

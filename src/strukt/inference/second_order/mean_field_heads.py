@@ -53,7 +53,9 @@ def mean_field(
     iterations: int = 3,
     together: int | None = None,
 ) -> SecondOrderMeanField:
-    """Run mean field from the distributions of the arc scores alone; gradients pass through all iterations.
+    """Run mean field over the head of each word; gradients pass through all iterations.
+
+    It starts from the distributions of the arc scores alone.
 
     Args:
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` is the score of head h for word m + 1, and h = 0 is the root.
