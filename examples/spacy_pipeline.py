@@ -41,7 +41,7 @@ for name, kind, config in [
         save(model, folder)
         nlp.add_pipe("strukt", name=name, config={"model": folder, "probabilities": True, "k": 2})
 
-doc = nlp("The dog  likes a fish. The cat sees the dog.")
+doc = nlp("The dog  likes a fish. The cat sees a dog.")
 for sentence in doc.sents:
     print(
         *(
