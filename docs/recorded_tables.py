@@ -21,7 +21,7 @@ CONFIGURATION = re.compile(r"--config published/(\S+)")
 
 
 def comparison(name: str) -> str:
-    """A table of `strukt reproduce`, with its source, measure and machine."""
+    """A table of `strukt reproduce`, with its title, source, measure and machine."""
     table = tables.load(name)
     full, quick = recorded(name, quick=False), recorded(name, quick=True)
     head = (
@@ -50,7 +50,7 @@ def comparison(name: str) -> str:
         for row in table.rows
     ]
     shown_runs = [*full.runs, *(run for run in quick.runs if run.test)]
-    return "\n\n".join(filter(None, (table.about, markdown(head, rows), machines(shown_runs))))
+    return "\n\n".join(filter(None, (f"{table.title}. {table.about}", markdown(head, rows), machines(shown_runs))))
 
 
 def learned(names: str) -> str:
