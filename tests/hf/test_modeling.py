@@ -383,6 +383,15 @@ def test_a_label_of_an_arc_out_of_range_is_named():
         read(model, batch)
 
 
+def test_only_words_below_the_root_are_labelled_root():
+    names = dict(enumerate(["nsubj", "obj", "root", "det", "case"]))
+    batch = tiny_heads.batch("biaffine")
+    for seed in range(5):
+        predictions = read(tiny_heads.model("biaffine", seed, id2label=names), batch).predictions
+        heads, relations = predictions[predictions[..., 0] >= 0].unbind(-1)
+        assert torch.equal(heads == 0, relations == 2)
+
+
 def test_arcs_whose_label_is_unknown_train_heads_only():
     model, batch = tiny_heads.model("biaffine"), tiny_heads.batch("biaffine")
     losses = []

@@ -263,6 +263,7 @@ def test_k_best_structures(pipeline, kind):
         else:
             expected = [token if head == 0 else head - 1 for token, head in enumerate(event)]
             assert each["heads"] == expected
+            assert [dep == "ROOT" for dep in each["deps"]] == [head == 0 for head in event]
     if kind != "tagger":
         assert found[0]["heads"] == [token.head.i for token in doc]
         assert found[0]["deps"] == [token.dep_ for token in doc]

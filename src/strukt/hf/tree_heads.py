@@ -14,7 +14,7 @@ from strukt.hf.configuration import StructuredHeadConfig
 from strukt.hf.heads import Head, HeadOutput, negative_log_likelihood
 from strukt.hf.words import IGNORED, WordPlaces
 from strukt.nn import SharedDropout
-from strukt.nn.dependency_scorer import DependencyScorer
+from strukt.nn.dependency_scorer import DependencyScorer, reserve_root
 from strukt.nn.inputs import precise
 from strukt.nn.spans import SpanScorer, fenceposts
 from strukt.structures.binary_tree import crossed
@@ -41,7 +41,7 @@ class BiaffineHead(Head):
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
         super().__init__()
-        self.label_count = config.num_labels
+        self.labels = config.labels
         self.dropout = SharedDropout(config.dropout)
         self.scorer = DependencyScorer(
             size, config.num_labels, config.arc_size, config.label_size, config.dropout
@@ -55,7 +55,7 @@ class BiaffineHead(Head):
         heads, relations = places.gather(labels, IGNORED).unbind(-1)
         known = heads >= 0
         relations = relations.masked_fill(~known | (relations < 0), IGNORED)
-        _require_labels(relations, self.label_count)
+        _require_labels(relations, len(self.labels))
         vectors = self._with_root(views[0])
         trees = self.trees(self.scorer.arc_scores(vectors), places.lengths)
         of_arcs = negative_log_likelihood(trees, heads, known).sum()
@@ -71,7 +71,7 @@ class BiaffineHead(Head):
         vectors = self._with_root(vectors)
         arcs = self.scorer.arc_scores(vectors)
         heads = self.trees(arcs, places.lengths).mode
-        relations = self.scorer.label_scores(vectors, heads).argmax(-1)
+        relations = reserve_root(self.scorer.label_scores(vectors, heads), heads, self.labels).argmax(-1)
         pairs = torch.stack([heads, relations], -1)
         return HeadOutput(arcs, places.scatter(pairs, IGNORED))
 

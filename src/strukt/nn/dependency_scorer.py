@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.perceptron import perceptron
+
+PENALTY = 1e4
+"""The amount by which `reserve_root` lowers the scores of labels."""
 
 
 class DependencyScores(nn.Module):
@@ -67,6 +72,29 @@ class DependencyScores(nn.Module):
         candidates: Tensor = self.label_head(vectors)
         index = heads.clamp(min=0).unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
         return precise(self.label_score.aligned(self.label_dependent(vectors[:, 1:]), candidates.gather(1, index)))
+
+
+def reserve_root(scores: Tensor, heads: Tensor, labels: Sequence[str]) -> Tensor:
+    """Lower scores of labels such that the words whose head is the root, and no others, are labelled `root`.
+
+    This is a rule of Universal Dependencies; without a label `root`, the scores are returned unchanged.
+
+    Args:
+        scores: `(batch, n, c)`, as from `DependencyScores.label_scores`.
+        heads: `(batch, n)`, 0 for the root; -1 in the padding.
+        labels: The names of the c labels.
+
+    Returns:
+        The scores, less `PENALTY` for labels against the rule: they remain possible if all others are forbidden.
+
+    Examples:
+        >>> reserve_root(torch.zeros(1, 2, 2), torch.tensor([[2, 0]]), ["nsubj", "root"]).argmax(-1)
+        tensor([[0, 1]])
+    """
+    if "root" not in labels:
+        return scores
+    is_root = torch.tensor([label == "root" for label in labels], device=scores.device)
+    return torch.where((heads == 0).unsqueeze(-1) == is_root, scores, scores - PENALTY)
 
 
 class DependencyScorer(DependencyScores):

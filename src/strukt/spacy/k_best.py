@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.data.conllu import Sentence
 from strukt.data.constituents.binarisation import EMPTY
+from strukt.nn.dependency_scorer import reserve_root
 from strukt.spacy.analysis import Analysis, Supported, entity_spans
 from strukt.structures.topk import TopK
 from strukt.tasks.common.batch import Batch
@@ -105,8 +106,11 @@ def _of_parser(model: Parser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
     arcs, vectors = model.scores(batch.inputs, batch.lengths)
     best = TREES[model.config.trees](arcs, batch.lengths).topk(k)
     heads = best.events.tolist()
-    relations = [model.label_scores(vectors, each).argmax(-1).tolist() for each in best.events.unbind(1)]
     symbols = model.vocabularies["labels"].symbols
+    relations = [
+        reserve_root(model.label_scores(vectors, each), each, symbols).argmax(-1).tolist()
+        for each in best.events.unbind(1)
+    ]
 
     def analysis_of(row: int, rank: int, length: int) -> Analysis:
         names = tuple(symbols[number] for number in relations[rank][row][:length])

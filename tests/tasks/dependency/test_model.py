@@ -55,6 +55,23 @@ def test_a_tiny_corpus_is_learned_by_heart(criterion, trees):
     assert model.evaluate(sentences) == {"UAS": 100.0, "LAS": 100.0, "CLAS": 100.0} | decided
 
 
+@pytest.mark.parametrize("criterion", ["tree", "sparsemap"])
+def test_the_word_below_the_root_and_no_other_is_labelled_root(criterion):
+    """Whatever the scores of labels say; UD's validator refuses anything else."""
+    sentences = tiny_corpora.trees(12)
+    model = untrained(sentences, criterion=criterion)
+    best = model.label_scores(*relations_asked(model, sentences)).argmax(-1)
+    assert len(best.unique()) > 1
+    for sentence in model.predict(sentences):
+        assert [head == 0 for head in sentence.heads] == [each == "root" for each in sentence.column("deprel")]
+
+
+def relations_asked(model, sentences):
+    batch = model.collate(sentences)
+    arcs, vectors = model.scores(batch.inputs, batch.lengths)
+    return vectors, model.trees(arcs, batch.lengths).mode
+
+
 def test_predicting_replaces_heads_and_relations_and_nothing_else():
     model, sentences, _ = by_heart("head")
     bare = [

@@ -19,7 +19,7 @@ from strukt.inference.sparsemap import TOL
 from strukt.losses import fenchel_young_loss
 from strukt.metrics.attachment import AttachmentScore
 from strukt.nn import CRFAutoencoder, SharedDropout
-from strukt.nn.dependency_scorer import DependencyScores
+from strukt.nn.dependency_scorer import DependencyScores, reserve_root
 from strukt.nn.encoders import mask_of
 from strukt.nn.estimators import SparseMAP
 from strukt.tasks.common.batch import Batch
@@ -233,13 +233,13 @@ class Parser(DependencyScores, StructurePredictor):
         denied: Tensor | None = None,
     ) -> list[WordPrediction]:
         """Return predictions with these heads and the best labels; with marginals, also with probabilities."""
-        label_scores = self.label_scores(vectors, heads)
+        symbols = self.vocabularies["labels"].symbols
+        label_scores = reserve_root(self.label_scores(vectors, heads), heads, symbols)
         if denied is not None:
             label_scores = label_scores.masked_fill(at_heads(heads, denied), -torch.inf)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
         of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
         heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # one copy per batch
-        symbols = self.vocabularies["labels"].symbols
         predictions = []
         for row, n in enumerate(lengths.tolist()):
             columns = {
