@@ -28,7 +28,11 @@ TABLES = (
 OTHERS = ("tests.kernels.sparsemax_entmax.compile_launches", "tests.structures.events.compile_launches")
 """Modules that compile the kernels of sparse mappings and of events, for both types."""
 
+FEW = 64
+"""The most registers of a thread that leave room for half of the threads of a multiprocessor."""
+
 Usage = dict[str, int]
+Rows = dict[tuple[str, str], dict[str, Usage]]
 
 
 def compiled() -> Iterator[tuple[str, str, Usage]]:
@@ -53,19 +57,34 @@ def lines_of(module: str, *arguments: str) -> list[str]:
     return result.stdout.splitlines()
 
 
-def table() -> str:
-    """Rows of kernels: in each column, the most of its variants."""
-    rows: dict[tuple[str, str], dict[str, Usage]] = {}
+def usages() -> Rows:
+    """For each structure or kind and kernel, and each column, the most of its variants."""
+    rows: Rows = {}
     for structure, column, used in compiled():
         cell = rows.setdefault((structure, str(used.pop("kernel"))), {}).setdefault(column, dict.fromkeys(used, 0))
         cell.update({name: max(value, cell[name]) for name, value in used.items()})
+    return rows
+
+
+def section(rows: Rows) -> str:
+    """A table of the kernels that use many registers or spill some, and a sentence that names the others."""
     columns = [f"{capability} {dtype}" for capability in CAPABILITIES for dtype in TYPES]
     titles = [f"{column[0]}.{column[1:].replace(' ', ', ')}" for column in columns]
     lines = [("kernels of", "kernel", *titles), ("---",) * (2 + len(columns))]
-    for (structure, kernel), cells in rows.items():
+    heavy = {key: cells for key, cells in rows.items() if not all(map(_is_light, cells.values()))}
+    for (structure, kernel), cells in heavy.items():
         shown = [_cell(cells[column]) if column in cells else "" for column in columns]
         lines.append((structure, f"`{kernel}`", *shown))
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    light = sorted({kernel for _, kernel in rows} - {kernel for _, kernel in heavy})
+    lists = [", ".join(f"`{kernel}`" for kernel in light[start : start + 5]) for start in range(0, len(light), 5)]
+    names = ",\n".join(lists)
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    left_out = f"Rows with at most {FEW} registers and no spilled bytes are left out. These kernels have no row:"
+    return f"{table}\n{left_out}\n{names}.\n"
+
+
+def _is_light(used: Usage) -> bool:
+    return used["reg"] <= FEW and not used["spilled"]
 
 
 def _cell(used: Usage) -> str:
@@ -73,5 +92,5 @@ def _cell(used: Usage) -> str:
 
 
 if __name__ == "__main__":
-    made = table()
+    made = section(usages())
     PAGE.write_text(SECTION.sub(lambda match: f"{match[1]}{made}{match[2]}", PAGE.read_text()))

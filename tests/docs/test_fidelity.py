@@ -25,6 +25,8 @@ def test_the_page_names_every_test_of_fidelity():
 
 
 def test_rows_of_equations_name_their_tests():
-    tables = re.findall(r"^\| Equation \|.*\n\|[-| ]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    tables = re.findall(r"^\| Source \|.*\n\|[-| ]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     rows = [row for table in tables for row in table.splitlines()]
+    assert len(rows) > 80
     assert [row for row in rows if row.replace(r"\|", "").count("|") != 6] == []
+    assert [row for row in rows if "`test_" not in row] == []
