@@ -36,7 +36,7 @@ class PublishedTransformer(SentenceEncoder):
         layers: Number of layers.
         heads: Number of attention heads.
         dropout: Dropout in every layer.
-        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None or 0.
+        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute`` or ``relative``.
         reach: Maximum relative distance; longer distances share its vectors. Only for relative positions.
@@ -44,8 +44,8 @@ class PublishedTransformer(SentenceEncoder):
             Only for relative positions.
 
     Raises:
-        ValueError: If `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and `head_size`
-            is None, the positions are unknown, or `dropout` is not a probability.
+        ValueError: If a size, `layers`, `heads` or `reach` is less than 1, `heads` does not divide `size` and
+            `head_size` is None, the positions are unknown, or `dropout` is not a probability.
 
     Examples:
         >>> encoder = PublishedTransformer(16, layers=2, heads=4)
@@ -70,6 +70,8 @@ class PublishedTransformer(SentenceEncoder):
         require_sizes(size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
         head_size = size_of_head(size, heads, head_size)
+        feed_forward = 4 * size if feed_forward is None else feed_forward
+        require_sizes(head_size=head_size, feed_forward=feed_forward, reach=reach)
         self.inputs = self.size = size
         is_absolute = positions == "absolute"
         distances = None if is_absolute else reach
@@ -78,7 +80,7 @@ class PublishedTransformer(SentenceEncoder):
             TransformerLayer(
                 size,
                 _Attention(size, heads, head_size, distances, distance_values, dropout),
-                _feed_forward(size, feed_forward or 4 * size),
+                _feed_forward(size, feed_forward),
                 dropout,
                 norm_first=False,
             )

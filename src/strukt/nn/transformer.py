@@ -31,7 +31,7 @@ class Transformer(SentenceEncoder):
         layers: Number of layers.
         heads: Number of attention heads.
         dropout: Dropout in every block.
-        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None or 0.
+        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute``, sinusoids added to the words; or ``relative``, vectors of distances.
         reach: Maximum relative distance; longer distances share its vectors. Only for relative positions.
@@ -41,7 +41,7 @@ class Transformer(SentenceEncoder):
         causal: Whether words attend only to themselves and to words on their left.
 
     Raises:
-        ValueError: If `inputs`, `size`, `layers` or `heads` is less than 1, `heads` does not divide `size` and
+        ValueError: If a size, `layers`, `heads` or `reach` is less than 1, `heads` does not divide `size` and
             `head_size` is None, the positions are unknown, or `dropout` is not a probability.
 
     Examples:
@@ -70,6 +70,8 @@ class Transformer(SentenceEncoder):
         require_sizes(inputs=inputs, size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
         head_size = size_of_head(size, heads, head_size)
+        feed_forward = 4 * size if feed_forward is None else feed_forward
+        require_sizes(head_size=head_size, feed_forward=feed_forward, reach=reach)
         self.inputs, self.size, self.absolute, self.causal = inputs, size, positions == "absolute", causal
         distances = None if self.absolute else reach
         self.project = nn.Linear(inputs, size)
@@ -78,7 +80,7 @@ class Transformer(SentenceEncoder):
             TransformerLayer(
                 size,
                 _SelfAttention(size, heads, head_size, distances, distance_values, dropout),
-                _feed_forward(size, feed_forward or 4 * size, dropout),
+                _feed_forward(size, feed_forward, dropout),
                 dropout,
                 norm_first,
             )
@@ -176,7 +178,7 @@ def size_of_head(size: int, heads: int, head_size: int | None) -> int:
     """
     if head_size is None and size % heads:
         raise ValueError(f"size is {size}; expected a multiple of heads={heads}, or set head_size")
-    return head_size or size // heads
+    return size // heads if head_size is None else head_size
 
 
 def seen_words(lengths: Tensor, n: int) -> Tensor:
