@@ -19,13 +19,11 @@ class Case:
     Attributes:
         name: The sizes, as tables show them.
         shapes: The shape of every raw input.
-        chart: Number of scores in the smallest table that the recursion fills; 0 if there is none.
         scales: Standard deviation of every raw input; 1 if None.
     """
 
     name: str
     shapes: tuple[tuple[int, ...], ...]
-    chart: int
     scales: tuple[float, ...] | None = None
 
     def inputs(self) -> tuple[Tensor, ...]:

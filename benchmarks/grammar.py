@@ -111,11 +111,7 @@ def score(root: Tensor, rules: Tensor, emission: Tensor, event: Tensor) -> Tenso
 def case(batch: int, words: int, nonterminals: int, preterminals: int) -> Case:
     symbols = nonterminals + preterminals
     shapes = ((nonterminals,), (nonterminals, symbols, symbols), (batch, words, preterminals))
-    return Case(
-        f"{batch}x{words}, {nonterminals}+{preterminals} symbols",
-        shapes,
-        chart=batch * (words + 1) ** 2 * symbols,
-    )
+    return Case(f"{batch}x{words}, {nonterminals}+{preterminals} symbols", shapes)
 
 
 FAMILY = Family(

@@ -130,14 +130,14 @@ def hmmlearn_log_prob(initial: Tensor, transition: Tensor, emission: Tensor) -> 
 
 def dense(states: int, words: int) -> Case:
     shapes = ((states,), (states, states), (states, words))
-    return Case(f"{states:,} states, {words:,} words", shapes, chart=BATCH * LENGTH * states)
+    return Case(f"{states:,} states, {words:,} words", shapes)
 
 
 def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
     shapes = ((states,), (states, rank), (states, rank), (states, words))
     spread = "" if scale == 1 else f", log-features of standard deviation {scale:g}"
     name = f"{states:,} states, rank {rank}, {words:,} words{spread}"
-    return Case(name, shapes, chart=BATCH * LENGTH * states, scales=(1.0, scale, scale, 1.0))
+    return Case(name, shapes, scales=(1.0, scale, scale, 1.0))
 
 
 def exact(*scores: Tensor) -> Outputs:

@@ -148,12 +148,13 @@ def rows(case: Case) -> Iterator[list[str]]:
     for name, each in results.items():
         ratio = fastest[name] / fastest["strukt"]
         log_prob = "-" if math.isnan(each[-1][1]) else f"{each[-1][1]:,.3f}"
-        yield [case.name, name, f"{1e3 * fastest[name] / STEPS:.1f}", f"{ratio:.1f}", log_prob]
+        first = case.name if name == "strukt" else ""
+        yield [first, name, f"{1e3 * fastest[name] / STEPS:.1f}", f"{ratio:.1f}", log_prob]
 
 
 def report() -> str:
     """One table for all cases, and the versions of the peers."""
-    header = ["model", "", "a step, ms", "times strukt", "log-probability"]
+    header = ["model", "library", "one step, ms", "in steps of strukt", "log-probability, nats"]
     peers = ", ".join(f"{name} {version(name)}" for name in ("hmmlearn", "dynamax"))
     return f"{peers}\n\n{table(header, (row for case in cases() for row in rows(case)))}"
 

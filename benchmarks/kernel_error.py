@@ -102,7 +102,8 @@ def _row(count: int, length: float, features: int) -> list[str]:
 
 def report() -> str:
     """Two tables: by the number of features with the points fixed, and by the number of points."""
-    header = ["points", "length", "separation", "entropy", "features", *MAPS, BEST]
+    maps = [f"{name}, error" for name in [*MAPS, BEST]]
+    header = ["points", "length", "separation", "entropy, nats", "features", *maps]
     count, features = POINTS[-1], FEATURES[1]
     by_features = table(header, [_row(count, length, m) for length in LENGTHS for m in FEATURES])
     lengths = [(n, LENGTHS[1]) for n in POINTS] + [(n, length_of(n, SEPARATION)) for n in POINTS]

@@ -54,11 +54,8 @@ def torch_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor,
 def case(batch: int, words: int, nonterminals: int, preterminals: int, rank: int) -> Case:
     symbols = nonterminals + preterminals
     tables = ((rank, symbols), (rank, symbols), (nonterminals, rank))
-    return Case(
-        f"{batch}x{words}, {nonterminals:,}+{preterminals:,} symbols, rank {rank:,}",
-        ((nonterminals,), *tables, (batch, words, preterminals)),
-        chart=batch * (words + 1) ** 2 * rank,
-    )
+    shapes = ((nonterminals,), *tables, (batch, words, preterminals))
+    return Case(f"{batch}x{words}, {nonterminals:,}+{preterminals:,} symbols, rank {rank:,}", shapes)
 
 
 FAMILY = Family(

@@ -133,7 +133,7 @@ def case(batch: int, n: int, iterations: int) -> Case:
     weights = (TABLES, CHANNELS, RANK)
     pairs = (factors, factors, of_distances, of_distances, of_channels, of_channels)
     shapes = ((batch, n, LABELS), *pairs, weights, weights[:2], (iterations, WEIGHTS))
-    return Case(f"{batch}x{n}x{iterations}", shapes, chart=batch * CHANNELS * n * n)
+    return Case(f"{batch}x{n}x{iterations}", shapes)
 
 
 FAMILY = Family(
@@ -179,7 +179,7 @@ def ratios(measured: Case, turns: int, slice_: float) -> Iterator[float]:
 def report(cases: tuple[Case, ...] = FAMILY.cases, turns: int = 7, slice_: float = 0.1) -> str:
     """One table, with a row for each case."""
     rows = ([each.name, *(f"{ratio:.2f}" for ratio in ratios(each, turns, slice_))] for each in cases)
-    return table(["batch x n x iterations", *DECOMPOSITIONS], rows)
+    return table(["batch x n x iterations", *(f"{name}, x" for name in DECOMPOSITIONS)], rows)
 
 
 if __name__ == "__main__":

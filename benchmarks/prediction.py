@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchmarks.page import PageError, machine, publish, require_section
-from benchmarks.report import duration, table
+from benchmarks.report import milliseconds, table
 
 if TYPE_CHECKING:
     from strukt.data.sentence import Sentence
     from strukt.tasks.common.structured_model import StructuredModel
 
 PASSES = 3
+STAGES = ("total", "encoder and scores", "inference")
 SINGLES = 500  # sentences that are annotated one by one
 
 
@@ -109,8 +110,8 @@ def rows(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list
 
 def cells(stages: Stages) -> list[str]:
     """The cells with the times, and with the share of inference."""
-    times = map(duration, (stages.total, stages.encoder, stages.inference))
-    return [*times, f"{100 * stages.share:.1f} %"]
+    times = map(milliseconds, (stages.total, stages.encoder, stages.inference))
+    return [*times, f"{100 * stages.share:.1f}"]
 
 
 def main() -> None:
@@ -132,7 +133,7 @@ def main() -> None:
         require_section(f"prediction-{model.task}", arguments.output)
         sentences = list(corpus.read(arguments.file))
         heading = machine(arguments.threads)
-        header = [model.task, "total", "encoder and scores", "inference", "share of inference"]
+        header = [model.task, *(f"{name}, ms" for name in STAGES), "share of inference, %"]
         text = f"{heading}\n\n{table(header, rows(model, sentences))}"
         publish(text, f"prediction-{model.task}", arguments.output)
     except (StruktError, PageError) as error:

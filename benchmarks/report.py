@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from benchmarks.contest import Case, Family
 from benchmarks.measure import Measurement, ratio
 
-HEADINGS = {
-    "log-partition": "log-partition",
-    "forward": "forward",
-    "gradient": "with its gradient",
-    "training step": "training step",
-    "mode": "mode",
-}
+SPEED_UP = "**speed-up**"
+"""The name of the row with the time of the fastest peer, divided by that of strukt."""
+
+Results = Sequence[tuple[Case, Sequence[Measurement]]]
+"""The measurements of each case of a family."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -27,18 +25,23 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def milliseconds(seconds: float) -> str:
+    """A time in milliseconds, with three significant digits; the unit belongs in the head of its column."""
+    number = 1000 * seconds
+    return f"{number:.{max(0, 2 - math.floor(math.log10(number)))}f}"
+
+
 def duration(seconds: float) -> str:
-    """A time in milliseconds, with three significant digits."""
-    milliseconds = 1000 * seconds
-    return f"{milliseconds:.{max(0, 2 - math.floor(math.log10(milliseconds)))}f} ms"
+    """A time in milliseconds with its unit, for text and for columns of several units."""
+    return f"{milliseconds(seconds)} ms"
 
 
 def time_cell(measured: Measurement) -> str:
-    """The median time, or the reason why there is none."""
+    """The median milliseconds, or the reason why there is none."""
     if measured.failure:
         return "none" if measured.failure.startswith("NotImplementedError") else "failed"
     return (
-        duration(measured.median)
+        milliseconds(measured.median)
         if measured.right or measured.yardstick
         else f"wrong (error {measured.error:.1e})"
     )
@@ -52,52 +55,70 @@ def label(library: str) -> str:
         return library
 
 
-def speed_table(family: Family, case: Case, measurements: Sequence[Measurement]) -> str:
-    """Medians, memory and errors of every library on one case, and strukt's speed relative to the best peer."""
+def headings(title: str) -> tuple[str, str]:
+    """The heading of a family's tables, and the sizes of its cases, which its title has in brackets."""
+    name, _, rest = title.partition(" (")
+    sizes, _, details = rest.partition(")")
+    return name + details, sizes
+
+
+def speed_table(family: Family, results: Results) -> str:
+    """Medians, memory and errors of every library on every case, and the speed-up of strukt."""
+    heading, sizes = headings(family.title)
+    times = [f"{name}, ms" for name in family.operations]
+    rows = [row for case, measurements in results for row in _rows(family, case, measurements)]
+    body = table([sizes, "library", *times, "memory, MB", "error"], rows)
+    return f"### {heading}\n\n{body}{failures(results)}"
+
+
+def _rows(family: Family, case: Case, measurements: Sequence[Measurement]) -> Iterator[list[str]]:
+    """Yield a row for each library, the first of them with the name of the case, and then the speed-ups."""
     own = family.contestants[0].name
-    header = ["", *(HEADINGS[operation] for operation in family.operations), "extra memory, MB", "error"]
-    rows = []
     for contestant in family.contestants:
         mine = {m.operation: m for m in measurements if m.contestant == contestant.name}
         ordered = [mine[operation] for operation in family.operations]
-        memory = " / ".join("-" if math.isnan(m.extra) else f"{m.extra / 1e6:.1f}" for m in ordered)
-        errors = " / ".join("-" if m.failure or m.yardstick else f"{m.error:.0e}" for m in ordered)
+        first = case.name if contestant.name == own else ""
         name = contestant.yardstick or label(contestant.name)
-        rows.append([name, *map(time_cell, ordered), memory, errors])
+        yield [first, name, *map(time_cell, ordered), _largest(ordered, "extra", 1e6, ".1f"), _error(ordered)]
     ahead = [ratio(measurements, own, operation) for operation in family.operations]
-    times = ["-" if math.isnan(factor) else f"**{factor:.1f} x**" for factor in ahead]
-    rows.append([f"{own} faster than the best peer", *times, "", ""])
-    title = f"### {family.title}: {case.name}\n\n{chart_size(case)}"
-    return title + table(header, rows) + failures(measurements)
+    factors = ["-" if math.isnan(factor) else f"**{factor:.1f} x**" for factor in ahead]
+    yield ["", SPEED_UP, *factors, "", ""]
 
 
-def chart_size(case: Case) -> str:
-    """A line with the size in float32 of the smallest table that the recursion fills; empty if there is none."""
-    size = 4 * case.chart
-    text = f"{size / 1e6:.2f} MB" if size >= 1e4 else f"{size / 1e3:.1f} kB"
-    return f"Chart: {text}.\n\n" if size else ""
+def _error(measurements: Sequence[Measurement]) -> str:
+    return _largest([m for m in measurements if not m.failure and not m.yardstick], "error", 1.0, ".0e")
 
 
-def failures(measurements: Iterable[Measurement]) -> str:
-    """A line for each library and reason of a failure."""
-    operations: dict[tuple[str, str], list[str]] = {}
-    for measured in measurements:
-        if time_cell(measured) == "failed":
-            reason = (measured.contestant, measured.failure.splitlines()[0])
-            operations.setdefault(reason, []).append(HEADINGS[measured.operation])
-    lines = [f"- {name} ({', '.join(which)}): {why}" for (name, why), which in operations.items()]
+def _largest(measurements: Sequence[Measurement], name: str, unit: float, form: str) -> str:
+    """The largest number of several measurements, without those that are missing."""
+    numbers = [getattr(each, name) for each in measurements]
+    known = [number for number in numbers if not math.isnan(number)]
+    return f"{max(known) / unit:{form}}" if known else "-"
+
+
+def failures(results: Results) -> str:
+    """A line for each case, library and reason of a failure."""
+    operations: dict[tuple[str, str, str], list[str]] = {}
+    for case, measurements in results:
+        for measured in measurements:
+            if time_cell(measured) == "failed":
+                reason = (case.name, measured.contestant, measured.failure.splitlines()[0])
+                operations.setdefault(reason, []).append(measured.operation)
+    lines = [f"- {size}, {name} ({', '.join(each)}): {why}" for (size, name, why), each in operations.items()]
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
-def accuracy_table(family: Family, results: Sequence[tuple[Case, Sequence[Measurement]]]) -> str:
+def accuracy_table(family: Family, results: Results) -> str:
     """Errors of every library in the cases with a truth in arbitrary precision."""
+    heading, sizes = headings(family.title)
+    own = family.contestants[0].name
     rows = [
-        [case.name, name, *(error_cell(m) for m in measurements if m.contestant == name)]
+        [case.name if name == own else "", name, *(error_cell(m) for m in measurements if m.contestant == name)]
         for case, measurements in results
         for name in [contestant.name for contestant in family.contestants]
     ]
-    title = f"### {family.title}: errors in float32\n\n"
-    return title + table(["", "", *(HEADINGS[operation] for operation in family.operations)], rows)
+    errors = [f"{name}, error" for name in family.operations]
+    return f"### {heading}: errors in float32\n\n" + table([sizes, "library", *errors], rows)
 
 
 def error_cell(measured: Measurement) -> str:

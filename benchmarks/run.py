@@ -63,12 +63,14 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def tables(family: Family, rounds: int, threads: int) -> Iterator[str]:
-    """Measure the cases of one family, and yield a table for each, and that of accuracy if there is one."""
+    """Measure the cases of one family, and yield their table, and that of accuracy if there is one."""
+    results = []
     for case in family.cases:
         print(f"{family.name} {case.name} ...", file=sys.stderr)
         measurements = compare(family, case, truth(family, case), rounds, threads)
         require_confirmed(measurements, family.contestants[0].name, f"{family.name} {case.name}")
-        yield speed_table(family, case, measurements)
+        results.append((case, measurements))
+    yield speed_table(family, results)
     if family.accuracy:
         print(f"{family.name} in arbitrary precision ...", file=sys.stderr)
         checks = [

@@ -23,8 +23,13 @@ from benchmarks import (
 )
 from benchmarks.contest import Case, Family
 from benchmarks.page import PageError, machine, publish, require_section
-from benchmarks.report import duration, table
+from benchmarks.report import headings, milliseconds, table
 from benchmarks.worker import timed
+
+HEADER = (
+    "structure", "size that grows, and other sizes", "its values", "gradient, ms", "exponent of log-partition",
+    "exponent of gradient", "exponent of mode",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,14 +70,14 @@ SERIES = (
         dependency.NON_PROJECTIVE,
         "words",
         (40, 80, 160, 320),
-        lambda words: dependency.case(8, words, charts=1),
+        lambda words: dependency.case(8, words),
         {"log-partition": 3, "gradient": 3, "mode": 2},
     ),
     Series(
         dependency.PROJECTIVE,
         "words",
         (40, 80, 160, 320),
-        lambda words: dependency.case(8, words, charts=2),
+        lambda words: dependency.case(8, words),
         {"log-partition": 3, "gradient": 3, "mode": 3},
     ),
     Series(
@@ -186,20 +191,16 @@ def measure(series: Series, operation: str) -> list[float]:
     return medians
 
 
-def rows(series: Series) -> list[list[str]]:
-    """A row of the table for each operation: times, fitted exponent, and exponent in theory."""
-    cells = []
-    for operation, expected in series.theory.items():
-        seconds = measure(series, operation)
-        fitted = f"{exponent(series.sizes, seconds):.2f}"
-        cells.append([operation, *map(duration, seconds), fitted, str(expected)])
-    return cells
-
-
-def report(series: Series) -> str:
-    """The table of one series."""
-    header = [series.variable, *map(str, series.sizes), "fitted exponent", "in theory"]
-    return f"### {series.family.title.partition(' (')[0]}\n\n" + table(header, rows(series))
+def row(series: Series) -> list[str]:
+    """A row of the table: the times of the gradient, and for each operation the exponent, fitted and in theory."""
+    seconds = {operation: measure(series, operation) for operation in series.theory}
+    fitted = [
+        f"{exponent(series.sizes, seconds[operation]):.2f} ({expected})"
+        for operation, expected in series.theory.items()
+    ]
+    sizes, times = (", ".join(each) for each in (map(str, series.sizes), map(milliseconds, seconds["gradient"])))
+    cells = [headings(series.family.title)[0], series.variable, sizes, times, *fitted]
+    return [*cells, *["-"] * (len(HEADER) - len(cells))]
 
 
 def main() -> None:
@@ -209,8 +210,8 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         require_section("scaling", arguments.output)
-        texts = [machine(torch.get_num_threads()), *map(report, SERIES)]
-        publish("\n\n".join(texts), "scaling", arguments.output)
+        heading = machine(torch.get_num_threads())
+        publish(f"{heading}\n\n{table(HEADER, map(row, SERIES))}", "scaling", arguments.output)
     except PageError as error:
         sys.exit(str(error))
 

@@ -103,11 +103,8 @@ def score(segments: Tensor, transition: Tensor, event: Tensor) -> Tensor:
 
 
 def case(batch: int, n: int, longest: int, labels: int) -> Case:
-    return Case(
-        f"{batch}x{n}, segments up to {longest}, {labels} labels",
-        ((batch, n, longest, labels), (labels, labels)),
-        chart=batch * n * labels,
-    )
+    shapes = ((batch, n, longest, labels), (labels, labels))
+    return Case(f"{batch}x{n}, segments up to {longest}, {labels} labels", shapes)
 
 
 FAMILY = Family(

@@ -80,20 +80,20 @@ def strukt_grid(unary: Tensor, pairs: Tensor) -> Tensor:
 
 
 def sequences(batch: int, n: int, c: int) -> Case:
-    return Case(f"{batch}x{n}x{c}", ((batch, n, c), (c, c)), chart=n * c)
+    return Case(f"{batch}x{n}x{c}", ((batch, n, c), (c, c)))
 
 
 def trees(batch: int, n: int) -> Case:
-    return Case(f"{batch}x{n}", ((batch, n, n + 1),), chart=n * (n + 1))
+    return Case(f"{batch}x{n}", ((batch, n, n + 1),))
 
 
 def matchings(batch: int, n: int) -> Case:
-    return Case(f"{batch}x{n}x{n}", ((batch, n, n),), chart=n * n)
+    return Case(f"{batch}x{n}x{n}", ((batch, n, n),))
 
 
 def grid(batch: int, height: int, width: int) -> Case:
     edges = height * (width - 1) + (height - 1) * width
-    return Case(f"{batch}x{height}x{width}", ((batch, height, width), (batch, edges)), chart=height * width)
+    return Case(f"{batch}x{height}x{width}", ((batch, height, width), (batch, edges)))
 
 
 def family(

@@ -39,7 +39,9 @@ def _megabytes(case: Case) -> float:
 
 def report(rounds: int) -> str:
     """One table, with a row for each number of states and each rank."""
-    header = ["states", "rank", "parameters, MB", "log-partition, s", "MB", "with its gradient, s", "MB"]
+    header = [
+        "states", "rank", "parameters, MB", "log-partition, s", "log-partition, MB", "gradient, s", "gradient, MB",
+    ]  # fmt: skip
     return table(header, (row(states, rank, rounds) for states in STATES for rank in RANKS))
 
 

@@ -50,23 +50,23 @@ def brackets(spans: Tensor) -> StructuredDistribution:
 def per_step(batch: int, n: int, labels: int) -> Case:
     """Chains with a matrix of transitions for each pair of neighbours."""
     shapes = ((batch, n, labels), (batch, n - 1, labels, labels))
-    return Case(f"{batch}x{n}x{labels}, transitions of each step", shapes, chart=batch * n * labels)
+    return Case(f"{batch}x{n}x{labels}, transitions of each step", shapes)
 
 
 def alignments(batch: int, n: int, m: int) -> Case:
     """Alignments of n with m positions, with scores of all three moves."""
-    return Case(f"{batch}x{n}x{m}", ((batch, n, m),) * 3, chart=batch * n * m)
+    return Case(f"{batch}x{n}x{m}", ((batch, n, m),) * 3)
 
 
 def items(batch: int, n: int) -> Case:
     """Items to choose from, ``(batch, n)``."""
-    return Case(f"{batch}x{n}, {SUBSET} of them", ((batch, n),), chart=batch * n * SUBSET)
+    return Case(f"{batch}x{n}, {SUBSET} of them", ((batch, n),))
 
 
 def squares(batch: int, n: int, fenceposts: bool = False) -> Case:
     """A score for each pair of n things, or for each span of n words if ``fenceposts``."""
     rows = n + fenceposts
-    return Case(f"{batch}x{n}", ((batch, rows, rows),), chart=batch * rows**2)
+    return Case(f"{batch}x{n}", ((batch, rows, rows),))
 
 
 def log_partition_gradient(structure: Structure, inputs: tuple[Tensor, ...]) -> Any:

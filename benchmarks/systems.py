@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.prediction import seconds
-from benchmarks.report import duration, table
+from benchmarks.report import milliseconds, table
 
 if TYPE_CHECKING:
     from strukt.data.sentence import Sentence
@@ -214,8 +214,8 @@ def rows(systems: Sequence[Entry], found: dict[str, list[Measured]]) -> Iterator
     """Yield a row for each system: the speed with each number of threads; all else with the first number."""
     for entry in systems:
         each = found[entry.name]
-        speeds = [cell for one in each for cell in (f"{one.speed:,.0f}", duration(one.latency))]
-        megabytes = [f"{number / 1e6:,.0f} MB" for number in (each[0].memory, each[0].size)]
+        speeds = [cell for one in each for cell in (f"{one.speed:,.0f}", milliseconds(one.latency))]
+        megabytes = [f"{number / 1e6:,.0f}" for number in (each[0].memory, each[0].size)]
         minutes = "" if entry.minutes is None else f"{entry.minutes:.0f}"
         yield [entry.name, *speeds, *megabytes, minutes, *map(_cell, each[0].scores.values())]
 
@@ -227,8 +227,8 @@ def _cell(score: float) -> str:
 def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
     """The header for `rows`; the first number of threads stands in the heading of the page, not here."""
     marks = ["", *(f", {count} threads" for count in threads[1:])]
-    speeds = [f"{name}{mark}" for mark in marks for name in ("words per second", "one sentence")]
-    return ["system", *speeds, "memory", "size", "minutes", *scores]
+    speeds = [each for mark in marks for each in (f"words per second{mark}", f"one sentence{mark}, ms")]
+    return ["system", *speeds, "memory, MB", "size, MB", "training, minutes", *(f"{name}, %" for name in scores)]
 
 
 def measure_all(

@@ -50,14 +50,14 @@ def read(page: str, section: str, score: str) -> list[System]:
     Args:
         page: The text of the page.
         section: The name between its two marks.
-        score: The column to draw.
+        score: The column to draw, without its unit.
 
     Raises:
         ValueError: If the section has no such column.
     """
     lines = page.partition(f"<!-- {section}: begin -->")[2].partition(f"<!-- {section}: end -->")[0].splitlines()
     header, _, *rows = [_cells(each) for each in lines if each.startswith("|")]
-    columns = [header.index(name) for name in ("system", "words per second", score)]
+    columns = [header.index(name) for name in ("system", "words per second", f"{score}, %")]
     chosen = ([row[column] for column in columns] for row in rows)
     return [System(name, _number(speed), _number(accuracy)) for name, speed, accuracy in chosen]
 

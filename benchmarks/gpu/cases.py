@@ -41,8 +41,8 @@ FAMILIES: tuple[Family, ...] = (
         chain.case(8, 10_000, 8), chain.case(1, 100_000, 5),  # too few items to fill the GPU with one program each
     ),
     _with(segmentation.FAMILY, segmentation.case(32, 1024, 16, 24)),
-    _with(dependency.PROJECTIVE, dependency.case(128, 50, charts=2), dependency.case(32, 120, charts=2)),
-    _with(dependency.NON_PROJECTIVE, dependency.case(256, 60, charts=1)),
+    _with(dependency.PROJECTIVE, dependency.case(128, 50), dependency.case(32, 120)),
+    _with(dependency.NON_PROJECTIVE, dependency.case(256, 60)),
     _with(constituency.FAMILY, constituency.case(64, 60, 64)),
     _with(grammar.FAMILY, grammar.case(16, 40, 30, 60)),
     _with(ctc.FAMILY, ctc.case(128, 600, 128)),

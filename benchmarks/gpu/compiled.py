@@ -25,8 +25,8 @@ CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("LinearChain", distributions.LinearChain, chain.case(1, 20, 10)),
     ("SemiMarkov", distributions.SemiMarkov, segmentation.case(1, 20, 4, 10)),
     ("CTC", of_targets, ctc.case(1, 20, 10)),
-    ("NonProjectiveTree", distributions.NonProjectiveTree, dependency.case(1, 20, charts=1)),
-    ("ProjectiveTree", distributions.ProjectiveTree, dependency.case(1, 20, charts=2)),
+    ("NonProjectiveTree", distributions.NonProjectiveTree, dependency.case(1, 20)),
+    ("ProjectiveTree", distributions.ProjectiveTree, dependency.case(1, 20)),
     ("SpanTree", distributions.SpanTree, constituency.case(1, 20, 10)),
 )
 

@@ -37,8 +37,8 @@ HEADER = ("", "", "gradient", *(name for name, _ in OPERATORS))
 CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("LinearChain", distributions.LinearChain, chain.case(32, 128, 32)),
     ("SemiMarkov", distributions.SemiMarkov, segmentation.case(8, 128, 8, 16)),
-    ("ProjectiveTree", distributions.ProjectiveTree, dependency.case(16, 40, charts=2)),
-    ("NonProjectiveTree", distributions.NonProjectiveTree, dependency.case(32, 40, charts=1)),
+    ("ProjectiveTree", distributions.ProjectiveTree, dependency.case(16, 40)),
+    ("NonProjectiveTree", distributions.NonProjectiveTree, dependency.case(32, 40)),
     ("SpanTree", distributions.SpanTree, constituency.case(16, 40, 32)),
     ("CTC", of_targets, ctc.case(16, 200, 32)),
     ("PCFG", grammar.distribution, grammar.case(16, 40, 30, 60)),

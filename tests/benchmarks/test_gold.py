@@ -10,8 +10,8 @@ from strukt import LinearChain, NonProjectiveTree, ProjectiveTree, SemiMarkov, S
 FAMILIES = [
     (chain.FAMILY, LinearChain, chain.case(3, 12, 4)),
     (segmentation.FAMILY, SemiMarkov, segmentation.case(3, 12, 4, 3)),
-    (dependency.PROJECTIVE, ProjectiveTree, dependency.case(3, 12, 2)),
-    (dependency.NON_PROJECTIVE, NonProjectiveTree, dependency.case(3, 12, 1)),
+    (dependency.PROJECTIVE, ProjectiveTree, dependency.case(3, 12)),
+    (dependency.NON_PROJECTIVE, NonProjectiveTree, dependency.case(3, 12)),
     (constituency.FAMILY, lambda spans: SpanTree(spans, labelled=True), constituency.case(3, 12, 4)),
     (grammar.FAMILY, grammar.distribution, grammar.case(3, 12, 3, 4)),
 ]

@@ -26,7 +26,7 @@ def test_every_operator_returns_a_value(structure):
 
 def test_gradients_are_those_of_the_values():
     chain = STRUCTURES[0]
-    inputs = tuple(score.double() for score in Case("small", ((2, 3, 4), (4, 4)), 1).inputs())
+    inputs = tuple(score.double() for score in Case("small", ((2, 3, 4), (4, 4))).inputs())
     for name in ("log_partition", "marginals", "max_marginals", "entropy"):
         grads = gradient(chain, inputs, name)
         step = 1e-6
@@ -41,12 +41,12 @@ def test_gradients_are_those_of_the_values():
 
 def test_a_batch_shares_the_samples():
     chain = STRUCTURES[0]
-    inputs = Case("small", ((300, 2, 3), (3, 3)), 1).inputs()
+    inputs = Case("small", ((300, 2, 3), (3, 3))).inputs()
     assert many_samples(chain, inputs).shape[:2] == (math.ceil(SAMPLES / 300), 300)
 
 
 def test_a_row_holds_a_time_and_ratios():
-    cells = row(STRUCTURES[0], Case("small", ((2, 3, 4), (4, 4)), 1), slice_=0.01)
+    cells = row(STRUCTURES[0], Case("small", ((2, 3, 4), (4, 4))), slice_=0.01)
     assert cells[:2] == ["`LinearChain`", "small"]
     assert len(cells) == 3 + len(OPERATORS)
     assert all(float(cell) > 0 for cell in cells[3:])
