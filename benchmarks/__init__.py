@@ -1,1 +1,1 @@
-"""strukt beside the other libraries for structured inference: correctness, speed and memory."""
+"""Comparisons of strukt with other libraries; `docs/benchmarks.md` has the results and the commands."""

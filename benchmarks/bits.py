@@ -1,4 +1,4 @@
-"""Binary trees over spans with codes: `(batch, n + 1, n + 1, bits)`, the score of each bit that is 1."""
+"""Binary trees whose spans have codes; `(batch, n + 1, n + 1, bits)` are the scores of each bit being 1."""
 
 from __future__ import annotations
 

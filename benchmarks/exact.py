@@ -1,4 +1,4 @@
-"""The truth where float64 is not enough: log-partitions in arbitrary precision."""
+"""Log-partitions in arbitrary precision, the truth where float64 is not enough."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from benchmarks.page import machine
 from benchmarks.report import table
 
 HEADER = [
-    "",
+    "engine",
     "workers",
     "seconds in all",
     "sentences/s while all work",

@@ -19,7 +19,7 @@ from benchmarks.report import duration
 from benchmarks.structures import of_targets
 from strukt import distributions
 
-HEADER = ("", "strukt", "reference", "compiled", "its first call")
+HEADER = ("case", "strukt", "reference", "compiled", "its first call")
 
 CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("LinearChain", distributions.LinearChain, chain.case(1, 20, 10)),

@@ -13,7 +13,7 @@ from benchmarks.contest import Contestant, Family
 from benchmarks.gpu.clock import PATIENCE, Budget, Measured, attempt, bandwidth
 from benchmarks.report import duration
 
-HEADER = ("mapping", "", "forward", "of copies", "and gradient", "of copies")
+HEADER = ("mapping", "library", "forward", "of copies", "and gradient", "of copies")
 
 SIZES = ((4096, 32000), (49152, 512), (49152, 64), (32, 10))
 """Rows x scores: a vocabulary; attention in 8 sentences, 12 heads and 512 words, over 512 and over 64 words; and a

@@ -32,7 +32,7 @@ OPERATORS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("100 samples", lambda d: d.sample((100,))),
 )
 
-HEADER = ("", "", "gradient", *(name for name, _ in OPERATORS))
+HEADER = ("structure", "sizes", "gradient", *(name for name, _ in OPERATORS))
 
 CASES: tuple[tuple[str, Callable[..., Any], Case], ...] = (
     ("LinearChain", distributions.LinearChain, chain.case(32, 128, 32)),

@@ -27,8 +27,8 @@ from benchmarks.gpu.clock import (
 from benchmarks.report import duration
 
 HEADER = (
-    "", "training step", "best peer", "times", "other peers", "mode", "best peer", "times", "MiB", "launches",
-    "on the device", "of the roofline",
+    "case", "training step", "best peer", "speed-up", "other peers", "mode", "best peer", "speed-up", "MiB",
+    "launches", "on the device", "of the roofline",
 )  # fmt: skip
 
 Result = tuple[str, Measured | str]
