@@ -16,7 +16,9 @@ from strukt.data import brackets, conllu
 SENTENCES, WORDS = 100, 25
 """The sentences of a batch and the words of each: 2,500 words in all, the default of `trainer.tokens`."""
 
-HEADER = ("default model", "training step", "its structure", "share of the structure", "words per second", "on the CPU")
+HEADER = (
+    "default model", "training step", "its structure", "share of the structure", "words per second", "on the CPU",
+)  # fmt: skip
 
 
 def sentences() -> list[conllu.Sentence]:
