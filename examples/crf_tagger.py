@@ -1,7 +1,7 @@
 """A linear-chain CRF learns a rule that depends on all earlier bits: the parity of the bits so far.
 
-A classifier for each bit alone cannot learn it; the chain can: its transitions carry the parity along.
-It is trained on short sequences and applied to a long one.
+A classifier of single bits cannot learn this rule. The transitions of a chain carry the parity along. The chain is
+trained on short sequences and applied to a long one.
 """
 
 import torch

@@ -1,4 +1,7 @@
-"""Sentences with given words: a small GPT-2, guided by a hidden Markov model that was fitted to its samples."""
+"""Generate sentences that contain some words and avoid another, with a hidden Markov model that guides GPT-2.
+
+The GPT-2 is small and trained here, so nothing is downloaded. Requires `pip install "strukt[hf]"`.
+"""
 
 import random
 

@@ -1,6 +1,7 @@
 """A tagger on an encoder of Hugging Face: a CRF head, the Trainer of transformers, and its pipeline.
 
 The encoder is small and random, so that nothing is downloaded; give `from_encoder` a name for a pretrained one.
+Requires `pip install "strukt[hf]"`.
 """
 
 import tempfile

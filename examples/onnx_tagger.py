@@ -1,4 +1,7 @@
-"""A tagger of your own as one ONNX graph, from inputs to the best tags, which runs without strukt."""
+"""A tagger of your own as one ONNX graph, from inputs to the best tags, which runs without strukt.
+
+Requires `pip install "strukt[onnx]"`.
+"""
 
 from tempfile import TemporaryDirectory
 

@@ -1,4 +1,4 @@
-"""A factor of your own, given by its best assignment and its local score: a highlight that is one run of words."""
+"""A factor of your own, from its best assignment and its local score: a highlight that is one run of words."""
 
 import torch
 

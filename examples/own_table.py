@@ -1,4 +1,4 @@
-"""A recursion of your own as a table: how RNA folds onto itself, without pairs that cross."""
+"""A recursion of your own as a table: foldings of RNA, without pairs that cross."""
 
 import numpy as np
 import torch

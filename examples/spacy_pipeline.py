@@ -1,4 +1,4 @@
-"""A tagger and a parser of your own in a pipeline of spaCy."""
+"""A tagger and a parser of your own in a pipeline of spaCy: `pip install "strukt[spacy]"`."""
 
 from itertools import product
 from tempfile import TemporaryDirectory

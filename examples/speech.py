@@ -1,4 +1,4 @@
-"""Speech in small: a network learns letters from texts without times, then hears a new text and times it."""
+"""Recognise artificial speech: a network learns letters from texts without times, and times those of a new text."""
 
 import torch
 
