@@ -1,4 +1,4 @@
-"""Recognise artificial speech: a network learns letters from texts without times, and times those of a new text."""
+"""Recognise artificial speech: a network learns letters from untimed texts, then transcribes and times a new one."""
 
 import torch
 
