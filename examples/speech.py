@@ -1,4 +1,4 @@
-"""Recognise artificial speech: a network learns letters from untimed texts, then transcribes and times a new one."""
+"""Recognise artificial speech: learn letters from untimed texts, then transcribe and time a new one."""
 
 import torch
 
