@@ -87,6 +87,13 @@ def test_a_budget_is_a_whole_number_above_0(budget, iterations):
         with_budget(NonProjectiveTree(torch.zeros(1, 3, 4)), budget, iterations)
 
 
+@pytest.mark.parametrize("iterations", [None, 5])
+@pytest.mark.parametrize("batch", [(), (2, 2)])
+def test_a_budget_needs_one_batch_axis(batch, iterations):
+    with pytest.raises(ValueError, match=r"trees has batch shape .*; expected one batch axis"):
+        with_budget(NonProjectiveTree(torch.zeros(*batch, 3, 4), labelled=False), 1, iterations)
+
+
 def test_vectors_have_a_size():
     with pytest.raises(ValueError, match="size is 0; expected at least 1"):
         TreeScorer(0, 4)

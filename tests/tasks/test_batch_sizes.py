@@ -13,8 +13,8 @@ from strukt.tasks.common.structured_model import StructuredModel
 from strukt.tasks.lm.model import LanguageModel
 from strukt.tasks.nli.model import EntailmentModel
 from strukt.tasks.tag.model import Tagger
+from strukt.train.batch_order import Batches
 from strukt.train.checkpoints import Progress
-from strukt.train.schedule import Batches
 
 TOKENS = 60
 CASES = [

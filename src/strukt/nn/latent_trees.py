@@ -19,7 +19,7 @@ from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.tree_gcn import nodes_of
-from strukt.structures.tree_budgets import BudgetedTrees, require_unlabelled, sparsemap_within_budget
+from strukt.structures.tree_budgets import BudgetedTrees, require_batch_of_arcs, sparsemap_within_budget
 
 
 class TreeScorer(nn.Module):
@@ -85,7 +85,7 @@ def with_budget(
 
     Raises:
         ValueError: If `budget` is not a whole number above 0, `iterations` is less than 1, or the trees have
-            labels.
+            labels or other batch axes.
         InfeasibleError: If `iterations` is None, and every tree of some item is forbidden.
 
     Warns:
@@ -102,7 +102,7 @@ def with_budget(
     require_sizes(budget=budget)
     if iterations is None:
         return sparsemap_within_budget(trees, budget)
-    require_unlabelled(trees)
+    require_batch_of_arcs(trees)
     arcs = _possible(trees.scores[0], trees.lengths)
     graph = FactorGraph()
     variables = graph.variables(*arcs.shape[1:])

@@ -84,9 +84,7 @@ def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100
         >>> result.marginals[0, :, 1].sum(), result.prices[0, 1] > 0
         (tensor(1.), tensor(True))
     """
-    if len(trees.batch_shape) != 1:
-        raise ValueError(f"trees has batch shape {tuple(trees.batch_shape)}; expected one batch axis")
-    require_unlabelled(trees)
+    require_batch_of_arcs(trees)
     if budget < 1:
         raise ValueError(f"budget is {budget}; expected at least 1")
     require_iterations(max_iterations, "max_iterations")
@@ -106,12 +104,14 @@ def sparsemap_within_budget(trees: Trees, budget: int, max_iterations: int = 100
     return BudgetedTrees(marginals.to(arcs.dtype), prices.to(arcs.dtype), status, iterations)
 
 
-def require_unlabelled(trees: Trees) -> None:
-    """Raise an error if trees have labels.
+def require_batch_of_arcs(trees: Trees) -> None:
+    """Check that trees have one batch axis and no labels.
 
     Raises:
-        ValueError: If they have labels.
+        ValueError: If they have not.
     """
+    if len(trees.batch_shape) != 1:
+        raise ValueError(f"trees has batch shape {tuple(trees.batch_shape)}; expected one batch axis")
     if trees.labelled:
         raise ValueError("trees has labels; expected trees without: a budget counts arcs")
 

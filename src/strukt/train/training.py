@@ -19,10 +19,11 @@ from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.scores import ScoresError, usable_scores
 from strukt.train.averaging import Average
+from strukt.train.batch_order import Batches
 from strukt.train.checkpoints import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
 from strukt.train.intact import fault_of_weights
+from strukt.train.learning_rate import halvings, rate
 from strukt.train.records import DEV_LOSS
-from strukt.train.schedule import Batches, halvings, rate
 
 LOG_EVERY = 10
 """Steps between two points of the curves in TensorBoard."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from strukt.data import conllu
 from strukt.data.conllu import rules
-from strukt.data.conllu.reader import block_without_space
+from strukt.data.conllu.reading import block_without_space
 from strukt.data.files import Source
 from strukt.data.files.blocks import blocks
 from strukt.data.files.problems import Problem

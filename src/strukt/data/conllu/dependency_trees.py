@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from strukt.data.conllu.reader import Sentence, no_head
+from strukt.data.conllu.reading import Sentence, no_head
 from strukt.data.files.problems import Problem
 from strukt.data.sentence import UNANNOTATED
 

@@ -12,7 +12,7 @@ from typing import Any
 from typing_extensions import override
 
 from strukt.data import entities
-from strukt.data.conllu import reader
+from strukt.data.conllu import reading
 from strukt.data.conllu.mention_brackets import (
     FORBIDDEN,
     NEW_FIELDS,
@@ -59,7 +59,7 @@ class Sentence(entities.Sentence):
     __slots__ = ("_entities", "fields", "is_first", "plain")
 
     def __init__(
-        self, plain: reader.Sentence, fields: tuple[str, ...] | None, is_first: bool, found: list[Entity]
+        self, plain: reading.Sentence, fields: tuple[str, ...] | None, is_first: bool, found: list[Entity]
     ) -> None:
         super().__init__(plain.block)
         self.plain = plain
@@ -193,9 +193,9 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     is_first = True
     for block in blocks(source, report):
         problems = _Counted(report)
-        block = reader.block_without_space(block, problems)
+        block = reading.block_without_space(block, problems)
         fields = _declaration(block, fields, problems)
-        plain = reader.Sentence(block, parse(block, problems))
+        plain = reading.Sentence(block, parse(block, problems))
         if not problems.count:
             sentence = _sentence(plain, fields, is_first, problems)
             if not problems.count:
@@ -230,7 +230,7 @@ def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -
 
 
 def _sentence(
-    plain: reader.Sentence, fields: tuple[str, ...] | None, is_first: bool, report: Report
+    plain: reading.Sentence, fields: tuple[str, ...] | None, is_first: bool, report: Report
 ) -> Sentence:
     for problem in misplaced(plain.block):
         report(problem)
@@ -241,10 +241,10 @@ def _sentence(
     return Sentence(plain, fields, is_first, ordered(mentions.entities))
 
 
-def _declared(plain: reader.Sentence, fields: Sequence[str]) -> reader.Sentence:
+def _declared(plain: reading.Sentence, fields: Sequence[str]) -> reading.Sentence:
     """Return the sentence with a comment that declares the fields, after comments that begin a document."""
     lines = list(plain.block.lines)
     heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
     lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(fields)}")
     block = replace(plain.block, lines=lines)
-    return reader.Sentence(block, parse(block, stop))
+    return reading.Sentence(block, parse(block, stop))

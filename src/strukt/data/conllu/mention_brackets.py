@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from strukt.data.conllu.reader import Sentence
+from strukt.data.conllu.reading import Sentence
 from strukt.data.entities import Entity
 from strukt.data.files.blocks import Block
 from strukt.data.files.problems import Problem, Report

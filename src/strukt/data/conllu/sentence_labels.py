@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from strukt.data import classes
-from strukt.data.conllu import reader
+from strukt.data.conllu import reading
 from strukt.data.conllu.dependency_trees import tree_problems
 from strukt.data.conllu.rules import comment, parse, with_comment
 from strukt.data.files import Source
@@ -35,7 +35,7 @@ class Sentence(classes.Sentence):
     __slots__ = ("plain",)
     remedy: ClassVar[str] = "add the comment # label = CLASS"
 
-    def __init__(self, plain: reader.Sentence) -> None:
+    def __init__(self, plain: reading.Sentence) -> None:
         super().__init__(plain.block)
         self.plain = plain
 
@@ -82,7 +82,7 @@ class Sentence(classes.Sentence):
         for key, value in said.items():
             lines = with_comment(lines, key, *cells(key, [value], 1))
         block = replace(self.block, lines=lines)
-        return Sentence(reader.Sentence(block, parse(block, stop)))
+        return Sentence(reading.Sentence(block, parse(block, stop)))
 
     def with_misc(self, **values: Sequence[Any]) -> Sentence:
         """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does.
@@ -102,4 +102,4 @@ def read(source: Source) -> Iterator[Sentence]:
     Raises:
         DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
     """
-    return map(Sentence, reader.read(source))
+    return map(Sentence, reading.read(source))

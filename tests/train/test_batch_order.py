@@ -1,12 +1,11 @@
-"""Learning rate and order as functions of the position."""
+"""The order of batches as a function of the progress."""
 
 import dataclasses
 
-import pytest
 from tests import tiny_corpora
 
+from strukt.train.batch_order import Batches
 from strukt.train.checkpoints import Progress
-from strukt.train.schedule import Batches, halvings, rate
 
 SENTENCES = tiny_corpora.trees(40)
 SIZES = [len(sentence) for sentence in SENTENCES]
@@ -15,23 +14,6 @@ CONFIG = tiny_corpora.tag_config().trainer
 
 def batches(epoch=0, batch=0, rank=0, processes=1):
     return Batches(SENTENCES, SIZES, CONFIG, Progress(epoch=epoch, batch=batch), rank, processes)
-
-
-def test_the_rate_rises_and_falls_in_straight_lines():
-    assert [rate(done / 10, 0.2) for done in range(11)] == pytest.approx(
-        [0, 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0]
-    )
-
-
-def test_the_rate_without_a_rise():
-    assert [rate(done, 0.0) for done in (0.0, 0.5, 1.0, 1.1)] == [1, 0.5, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("qualities", "expected"), [([], 0), ([1.0], 0), ([1.0, 1.0, 1.0], 1), ([3.0, 1.0, 2.0, 4.0, 1.0], 1)]
-)
-def test_halvings(qualities, expected):
-    assert halvings([(quality,) for quality in qualities], patience=2) == expected
 
 
 def test_batches_may_be_bounded_by_sentences():
