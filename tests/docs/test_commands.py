@@ -31,7 +31,7 @@ BLOCK = re.compile(r"^```(console|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_RUN = {
     r"^make|^pip|^\.venv|^python": "installs, measures for hours, or opens a browser",
     r"^curl|^strukt serve": "a server runs until it is stopped; tests/serve",
-    r"^strukt data|^zcat test_d20s": "downloads; tests/cli/test_data.py",
+    r"^strukt data|^awk .*listops/d20s-test": "downloads; tests/cli/test_data.py",
     r"^strukt push|hf://": "needs an account, or a model on the hub; tests/train/test_hub.py",
     r"^strukt (demo|doctor|warm-up|benchmark)": "takes a minute or more; tests/cli, tests/benchmarks",
     r"^strukt reproduce \w": "trains for minutes or hours; tests/cli/test_reproduce.py",

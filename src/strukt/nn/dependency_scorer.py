@@ -11,8 +11,7 @@ from strukt.nn.biaffine import Biaffine
 from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.perceptron import perceptron
 
-PENALTY = 1e4
-"""The amount by which `reserve_root` lowers the scores of labels."""
+_PENALTY = 1e4
 
 
 class DependencyScores(nn.Module):
@@ -85,7 +84,7 @@ def reserve_root(scores: Tensor, heads: Tensor, labels: Sequence[str]) -> Tensor
         labels: The names of the c labels.
 
     Returns:
-        The scores, less `PENALTY` for labels against the rule: they remain possible if all others are forbidden.
+        The scores, less 10,000 for labels against the rule: they remain possible if all others are forbidden.
 
     Examples:
         >>> reserve_root(torch.zeros(1, 2, 2), torch.tensor([[2, 0]]), ["nsubj", "root"]).argmax(-1)
@@ -94,7 +93,7 @@ def reserve_root(scores: Tensor, heads: Tensor, labels: Sequence[str]) -> Tensor
     if "root" not in labels:
         return scores
     is_root = torch.tensor([label == "root" for label in labels], device=scores.device)
-    return torch.where((heads == 0).unsqueeze(-1) == is_root, scores, scores - PENALTY)
+    return torch.where((heads == 0).unsqueeze(-1) == is_root, scores, scores - _PENALTY)
 
 
 class DependencyScorer(DependencyScores):
