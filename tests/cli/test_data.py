@@ -80,6 +80,7 @@ def test_a_treebank_is_fetched(tiny, tmp_path, monkeypatch, capsys):
         "recorded in UD_English-Tiny/SOURCE.json",
         f"train: strukt train dependency {corpora}",
         f"train: strukt train tag {corpora}",
+        f"train: strukt train pipeline {corpora}",
     ]
     record = json.loads(Path("UD_English-Tiny/SOURCE.json").read_text())
     assert record["files"]["LICENSE.txt"] is None

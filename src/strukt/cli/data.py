@@ -81,7 +81,7 @@ def listing() -> str:
         (
             "UD_...",
             "",
-            "dependency, tag",
+            "dependency, tag, pipeline",
             f"varies; any treebank of Universal Dependencies, such as {EXAMPLE}",
         ),
     ]

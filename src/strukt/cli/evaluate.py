@@ -80,7 +80,7 @@ def report(measured: Measurement) -> str:
 
 def _parser() -> Parser:
     parser = Parser(
-        "evaluate", "Evaluate a model on an annotated corpus; scores are in percent unless stated otherwise."
+        "evaluate", "Evaluate a model on an annotated corpus; scores are in per cent unless stated otherwise."
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("file", metavar="FILE", help="annotated corpus; - is standard input")

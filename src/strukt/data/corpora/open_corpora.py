@@ -32,6 +32,7 @@ _CORPORA = (
             "constituency --train {}/train.ptb --dev {}/dev.ptb",
             "ner --train {}/train.conllu --dev {}/dev.conllu",
             "dependency --train {}/train.conllu --dev {}/dev.conllu",
+            "pipeline --train {}/train.conllu --dev {}/dev.conllu",
         ),
         conversion=conversions.gum,
     ),

@@ -96,5 +96,5 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
             published(f"{root}/{dev}", dev, is_optional=True),
             published(f"{root}/{test}", test),
         ),
-        commands=(f"dependency {corpora}", f"tag {corpora}"),
+        commands=tuple(f"{task} {corpora}" for task in ("dependency", "tag", "pipeline")),
     )
