@@ -21,7 +21,7 @@ class Smoother(torch.nn.Module):
         self.transition = torch.nn.Parameter(torch.zeros(2, 2))
 
     def tags(self, received, lengths):
-        return LinearChain(self.unary[received], self.transition, lengths, validate_args=False)
+        return LinearChain(self.unary[received], self.transition, lengths)
 
     def forward(self, received, lengths):
         return strukt.onnx.mode(self.tags(received, lengths))

@@ -148,3 +148,5 @@ def test_a_model_without_a_place_for_adapters_is_refused():
     mamba = transformers.MambaModel(transformers.MambaConfig(**sizes))
     with pytest.raises(SettingError, match="lora is 2; expected 0 for MambaModel: "):
         fine_tuning.adapt(mamba, 2)
+    with pytest.raises(SettingError, match="lora is 0; expected 1 or more"):
+        fine_tuning.adapt(mamba, 0)

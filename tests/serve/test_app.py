@@ -1,5 +1,6 @@
 """What the service answers over HTTP, and what it tells of itself."""
 
+import asyncio
 import logging
 import re
 import threading
@@ -15,8 +16,9 @@ from tests.serve.models import TEXT
 
 from strukt.kernels import dispatch
 from strukt.serve.app import ASSETS, create_app
-from strukt.serve.guard import HEADERS
+from strukt.serve.guard import HEADERS, Guard
 from strukt.serve.limits import Limits
+from strukt.serve.metrics import Metrics
 
 
 def test_a_batch_of_texts(client):
@@ -283,6 +285,24 @@ def test_a_fault_inside_is_logged_and_not_told(monkeypatch, caplog):
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "ZeroDivisionError" in caplog.text
     assert TEXT not in caplog.text
+
+
+def test_a_request_that_fails_after_its_answer_has_begun_is_counted_and_logged(caplog):
+    async def begin_and_fail(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise ZeroDivisionError
+
+    async def send(message):
+        pass
+
+    metrics = Metrics()
+    guard = Guard(begin_and_fail, metrics, ["/predict"])
+    scope = {"type": "http", "method": "POST", "path": "/predict"}
+    with caplog.at_level(logging.INFO), pytest.raises(ZeroDivisionError):
+        asyncio.run(guard(scope, None, send))
+    assert metrics.in_flight == 0
+    assert "POST /predict 200" in caplog.text
+    assert 'path="/predict",status="200"} 1' in metrics.text([], 0)
 
 
 def test_requests_are_noted_without_what_clients_write(client, caplog):

@@ -87,9 +87,13 @@ class Sentence(sentence.Sentence):
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    """Read a column file lazily and losslessly, including white space in blank lines, which some files have.
+    """Read a column file lazily: each line has a word, a TAB and its tag; a blank line ends a sentence.
 
     There are no comments: `#` is an ordinary word. The tag may be missing, as in text to be tagged.
+
+    Everything is kept, also white space in blank lines, except for repairs with a `DataWarning` each: a byte order
+    mark and blank lines that end no sentence are dropped, CRLF line ends are read as LF, and a missing blank line
+    at the end is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

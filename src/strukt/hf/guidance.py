@@ -141,6 +141,13 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
     Raises:
         ValueError: If ``words`` is less than the tokenizer's number of tokens, or if no token that is not special
             decodes to text.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models
+        >>> words = Tokenizer(models.WordLevel({"<s>": 0, "a": 1, "b": 2}))
+        >>> tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>")
+        >>> token_spellings(tokenizer, words=4)
+        [None, ' a', ' b', None]
     """
     count = len(tokenizer)
     words = count if words is None else words

@@ -36,7 +36,7 @@ def conditional_gradient(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor], method: str,
 ) -> tuple[Result, list[Tensor]]:  # fmt: skip
-    """Solve SparseMAP by a method of `METHODS`; other arguments and result are those of `sparsemap.active_set`."""
+    """Solve SparseMAP by one of `METHODS`; other arguments and the result are those of `sparsemap.active_set`."""
     batch = len(main)
     scores = main.reshape(batch, -1).cpu().numpy()
     items = [_Mixture(scores[b], method, settings) for b in range(batch)]

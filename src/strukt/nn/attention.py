@@ -32,7 +32,7 @@ class Attended(NamedTuple):
 class Attention(nn.Module, abc.ABC):
     """The base class of attention: each query distributes weight over the positions of a sequence.
 
-    Subclasses implement `weights`.
+    Subclasses implement `weights`, which `forward` calls with zeros in the padding of the keys.
 
     Args:
         queries: Size of the queries.
@@ -44,6 +44,14 @@ class Attention(nn.Module, abc.ABC):
 
     Raises:
         ValueError: If a size is less than 1.
+
+    Examples:
+        >>> class Uniform(Attention):
+        ...     def weights(self, queries, keys, inside):
+        ...         inside = inside.expand(-1, queries.shape[1], -1)
+        ...         return inside / inside.sum(-1, keepdim=True).clamp(min=1)
+        >>> Uniform(4, 6, 8)(torch.randn(2, 3, 4), torch.randn(2, 5, 6)).context.shape
+        torch.Size([2, 3, 6])
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
@@ -71,6 +79,9 @@ class Attention(nn.Module, abc.ABC):
             queries: ``(batch, t, queries)``.
             keys: ``(batch, n, keys)``; padding is ignored.
             lengths: ``(batch,)``, lengths of the keys; all n if None.
+
+        Returns:
+            The context ``(batch, t, keys)`` and the weights ``(batch, t, n)``; see `Attended`.
 
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.

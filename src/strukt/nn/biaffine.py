@@ -64,14 +64,15 @@ class Biaffine(nn.Module):
         Returns:
             `(*batch, n, outputs)`.
 
-        Examples:
-            >>> labels = Biaffine(4, 4, 3)
-            >>> x, y = torch.randn(5, 4), torch.randn(5, 4)
-            >>> torch.equal(labels.aligned(x, y), labels(x, y).diagonal(dim1=0, dim2=1).T)
-            True
-
         Raises:
             ValueError: If a shape is wrong, or a tensor is not floating-point.
+
+        Examples:
+            >>> labels = Biaffine(4, 4, 3)
+            >>> _ = torch.nn.init.normal_(labels.weight)
+            >>> x, y = torch.randn(5, 4), torch.randn(5, 4)
+            >>> torch.allclose(labels.aligned(x, y), labels(x, y).diagonal(dim1=0, dim2=1).T, atol=1e-5)
+            True
         """
         self._require(left, right, left.shape[:-1] == right.shape[:-1])
         projected = self._project(left)

@@ -42,6 +42,11 @@ class CRF(nn.Module):
             are saved in the `state_dict`; loading a `state_dict` replaces them, unless it is of an earlier
             version, which saved no constraints.
 
+    Attributes:
+        transition: `(c, c)`; `[i, j]` scores tag i followed by tag j. All scores are 0 at first.
+        start: `(c,)`, the scores of beginning with each tag.
+        end: `(c,)`, the scores of ending with each tag.
+
     Raises:
         ValueError: If `tags` is less than 1, or if the constraints are not three Boolean tensors of the right
             shapes.

@@ -147,13 +147,15 @@ def adapt(model: Any, rank: int) -> Any:
         The model of peft that contains the given model.
 
     Raises:
-        SettingError: If the model does not support adapters.
+        SettingError: If the rank is less than 1, or the model does not support adapters.
         MissingExtraError: If peft, of the extra `encoders`, is not installed.
     """
     try:
         import peft
     except ImportError as error:
         raise MissingExtraError("peft", "encoders") from error
+    if rank < 1:
+        raise SettingError(f"lora is {rank}; expected 1 or more")
     options: Any = peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear")
     with warnings.catch_warnings():  # peft uses deprecated names of transformers
         warnings.simplefilter("ignore", FutureWarning)

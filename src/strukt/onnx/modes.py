@@ -23,7 +23,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
 
     Args:
         distribution: For an export, a `LinearChain`, `ProjectiveTree`, `NonProjectiveTree` or `SpanTree`, with
-            labels or without, constructed with ``validate_args=False``, since a graph cannot raise errors.
+            labels or without. A graph cannot raise errors, so values are not checked.
 
     Returns:
         The event, with the shape and padding of ``distribution.mode``. Among several best structures, any may be
@@ -45,7 +45,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
         ...         super().__init__()
         ...         self.scores, self.transition = torch.nn.Linear(8, 3), torch.nn.Parameter(torch.zeros(3, 3))
         ...     def forward(self, vectors, lengths):
-        ...         return mode(LinearChain(self.scores(vectors), self.transition, lengths, validate_args=False))
+        ...         return mode(LinearChain(self.scores(vectors), self.transition, lengths))
         >>> vectors, lengths = torch.randn(2, 5, 8), torch.tensor([5, 3])
         >>> tags = Tagger()(vectors, lengths)  # no export: the usual mode
         >>> free = torch.export.Dim.DYNAMIC

@@ -36,10 +36,11 @@ requests = logging.getLogger("strukt.serve.requests")
 class Guard:
     """Count and log requests, add `HEADERS` to responses, and answer unexpected errors with status 500.
 
-    An unexpected error after the response has begun is raised again, so that the server closes the connection.
+    HEAD is answered as GET. An unexpected error after the response has begun is raised again, so that the server
+    closes the connection.
 
     The log has the method of a request, its path (one of `paths`, or "other"), the status, the duration and the
-    name of the model, but no text of the client and no path that is not one of `paths`.
+    name of the model, but no other text of the client and no path that is not one of `paths`.
 
     Args:
         app: The guarded application.
@@ -73,20 +74,21 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        with self.metrics.under_way():
-            try:
+        try:
+            with self.metrics.under_way():
                 await self.app(answered, receive, send_on)
-            except Exception:
-                logging.getLogger(__name__).exception("%s failed", path)
-                if status is not None:  # the response is partly sent: the server closes the connection
-                    raise
-                await problem(500, "the request failed in the service; its log has the reason")(
-                    scope, receive, send_on
-                )
-        seconds = time.perf_counter() - start
-        self.metrics.count(path, status or 500, seconds)
-        model = state.get("model", "-")
-        requests.info("%s %s %d %.1f ms %s", scope["method"], path, status or 500, 1000 * seconds, model)
+        except Exception:
+            logging.getLogger(__name__).exception("%s failed", path)
+            if status is not None:  # the response is partly sent: the server closes the connection
+                raise
+            await problem(500, "the request failed in the service; its log has the reason")(
+                scope, receive, send_on
+            )
+        finally:
+            seconds = time.perf_counter() - start
+            self.metrics.count(path, status or 500, seconds)
+            model = state.get("model", "-")
+            requests.info("%s %s %d %.1f ms %s", scope["method"], path, status or 500, 1000 * seconds, model)
 
 
 class Hosts:

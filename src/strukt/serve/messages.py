@@ -46,7 +46,7 @@ class Arc(Message):
     Attributes:
         word: The word, counted from 1.
         head: The head of the word, counted from 1; 0 is the root.
-        relation: The label of the arc; if omitted, a required or forbidden arc may have any label.
+        relation: The label of the arc; if omitted in a request, the arc is required, or forbidden, with any label.
     """
 
     word: int = Field(ge=1)

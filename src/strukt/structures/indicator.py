@@ -81,8 +81,8 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
 
     Forbidding other parts cannot make a part required. The constructor therefore adds a last score tensor,
     ``absent``, in the shape of the main scores: -inf for required parts, whose absence is forbidden, and 0 for all
-    others. At first no part is required; `condition` changes that. The constructor of a subclass takes
-    ``(*scores, lengths, *constants, validate_args)``.
+    others. At first no part is required; `condition` changes that. A subclass has no constants: its constructor
+    takes ``(*scores, lengths, validate_args)``.
 
     Args:
         scores: All score tensors but ``absent``, main scores first.
@@ -96,9 +96,9 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
     ) -> None:
         super().__init__((*scores, scores[0].new_zeros(()).expand_as(scores[0])), lengths, (), validate_args)
 
-    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, _: tuple[Tensor, ...]) -> Self:
         kind: Any = type(self)
-        made = kind(*scores[:-1], lengths, *constants, validate_args=False)
+        made = kind(*scores[:-1], lengths, validate_args=False)
         made.scores = scores
         return made  # type: ignore[no-any-return]
 

@@ -55,14 +55,15 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
 def read_clusters(source: Source) -> dict[str, int]:
     r"""Read the cluster of each word from a file in the format of Percy Liang's program.
 
-    Each line has the bit string of a cluster, such as 0110, a word, and its frequency, separated by TABs. Clusters
-    are numbered from 0 in order of appearance. If a word occurs twice, its last cluster counts.
+    Each line has the bit string of a cluster, such as 0110, a word, and its frequency, which is ignored, separated
+    by TABs. Clusters are numbered from 0 in order of appearance. If a word occurs twice, its last cluster counts.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
-        DataError: If the file cannot be read, or a line has another form. The error names the line.
+        DataError: If the file cannot be read, or a line does not have three columns with a bit string first. The
+            error names file and line.
 
     Examples:
         >>> import io

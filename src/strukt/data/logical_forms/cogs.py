@@ -126,6 +126,8 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 def read_text(source: Source) -> Iterator[Sentence]:
     r"""Read plain text lazily, ready to be annotated: one sentence per line, words separated by white space.
 
+    Blank lines are skipped.
+
     Args:
         source: A path, `-` for standard input, or an open stream.
 

@@ -20,8 +20,8 @@ class SpanTree(SpanStructure):
 
     Args:
         spans: ``batch + (n + 1, n + 1)``, or with c labels ``batch + (n + 1, n + 1, c)``; ``[i, j]`` scores the
-            span from fencepost i (before word i, counted from 0) to j > i, single words included. Other entries
-            have no effect, but must not be NaN or +inf.
+            span from fencepost i (before word i, counted from 0) to j > i, single words included. -inf forbids a
+            span or a label; NaN and +inf are errors, also in the other entries, which otherwise have no effect.
         lengths: ``batch``, in words; all n if None.
         labelled: Whether the last axis of ``spans`` holds labels; None to infer that from the shapes. If the last
             three axes have the same size and there are no lengths, None is an error.

@@ -24,6 +24,11 @@ from strukt.tasks.common.structured_model import counts_of
 class Classifier(ClassModel):
     """A classifier: predicts the class of each sentence, from the encoder alone or from dependency trees.
 
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and the classes as `labels`.
+        encoder: The encoder of the words.
+
     Attributes:
         prediction: The Python class of its predictions.
     """

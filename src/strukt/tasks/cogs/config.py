@@ -27,7 +27,8 @@ class Config(TaskConfig):
             mean over the words of each sentence, as published for the Probabilistic Transformer.
         hide: Probability of hiding a word in training. Its tags are then learned from its context alone, except
             the tag verb, which is not learned.
-        encoder: Encoder, which computes a vector for each word; by default without characters or affixes.
+        encoder: Encoder, which computes a vector for each word; by default without characters, affixes
+            or word dropout, and with minimum_count 1.
     """
 
     summary = "the logical form of a sentence, as five tags for each word (COGS)"

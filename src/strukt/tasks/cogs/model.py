@@ -37,6 +37,11 @@ class SemanticParser(SentenceModel):
 
     Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and those of the tags, by their names.
+        encoder: The encoder of the words.
     """
 
     task: ClassVar[str] = "cogs"

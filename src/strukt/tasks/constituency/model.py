@@ -36,6 +36,12 @@ class ConstituencyParser(SpanModel):
     If all trees of the training corpus have the same outermost label, and this label is ROOT, TOP, S1 or empty, it
     is added to each predicted tree, not predicted.
 
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and `labels` of spans, `tags` of words, and `top`, the label
+            that is added.
+        encoder: The encoder of the words.
+
     Raises:
         ValueError: If the vocabulary `top` holds another label.
     """

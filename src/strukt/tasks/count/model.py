@@ -23,7 +23,12 @@ from strukt.tasks.count.config import Config
 
 
 class ChunkCounter(NumberModel):
-    """A model that predicts the number of chunks of ones in a sentence, as a real number."""
+    """A model that predicts the number of chunks of ones in a sentence, as a real number.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The numbers, as `symbols`.
+    """
 
     task: ClassVar[str] = "count"
     largest: ClassVar[int | None] = 1

@@ -64,6 +64,11 @@ class Parser(DependencyScores, StructurePredictor):
     """A dependency parser: predicts the head of each word and the label of the arc to it.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and the relations as `labels`.
+        encoder: The encoder of the words.
     """
 
     task: ClassVar[str] = "dependency"
@@ -238,7 +243,7 @@ class Parser(DependencyScores, StructurePredictor):
         if denied is not None:
             label_scores = label_scores.masked_fill(at_heads(heads, denied), -torch.inf)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
-        of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1).cpu()
+        of_arcs = None if marginals is None else at_heads(heads, marginals.unsqueeze(-1)).squeeze(-1).cpu()
         heads, labels, certainty = heads.cpu(), labels.cpu(), certainty.cpu()  # one copy per batch
         predictions = []
         for row, n in enumerate(lengths.tolist()):
@@ -276,7 +281,7 @@ class Parser(DependencyScores, StructurePredictor):
         """Return the log-likelihood of words and tree, ``(batch,)``; for a sentence without tree, of the words."""
         words = batch.inputs["words"][batch.inputs["form"]]
         both = arcs + autoencoder(words)
-        of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
+        of_tree = at_heads(heads, both.unsqueeze(-1)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
         of_all = self.trees(both, batch.lengths).log_partition
         chosen = torch.where(heads[:, 0] >= 0, of_tree, of_all)
         return chosen - self.trees(arcs, batch.lengths).log_partition
@@ -287,11 +292,6 @@ class Parser(DependencyScores, StructurePredictor):
     def trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
         """Return the distribution over trees with one root, from scores of arcs, ``(batch, n, n + 1)``."""
         return TREES[self.config.trees](arcs, lengths)
-
-
-def _gatherable(heads: Tensor) -> Tensor:
-    """Return heads as an index for `gather`, with 0 in place of -1 (padding, and words without a head)."""
-    return heads.clamp(min=0).unsqueeze(-1)
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:

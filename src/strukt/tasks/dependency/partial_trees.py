@@ -79,7 +79,7 @@ def label_weights(scorer: DependencyScores, vectors: Tensor, denied: Tensor) -> 
 def at_heads(heads: Tensor, values: Tensor) -> Tensor:
     """Select the values at the head of each word, ``(batch, n, c)``, from ``(batch, n, n + 1, c)``.
 
-    Negative heads, in the padding, count as the root.
+    Negative heads, of words in the padding or without a known head, count as the root.
     """
     index = heads.clamp(min=0)[..., None, None].expand(-1, -1, 1, values.shape[-1])
     return values.gather(2, index).squeeze(2)

@@ -39,6 +39,11 @@ class ListModel(StructuredModel):
     Source: Corro and Titov (2019), "Learning latent trees with stochastic perturbations and differentiable dynamic
     programming"; Niculae and Martins (2020), "LP-SparseMAP: Differentiable relaxed optimization for sparse
     structured prediction", section 5.1.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and the arities or values as `labels`.
+        encoder: The encoder of the words.
     """
 
     task: ClassVar[str] = "listops"

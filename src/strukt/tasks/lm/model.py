@@ -45,7 +45,10 @@ BEGINNING = "·"
 
 
 class LanguageModel(Model):
-    """A language model of any kind: hidden Markov model, grammar, network or n-grams."""
+    """A language model of any kind: hidden Markov model, grammar, network or n-grams.
+
+    Arguments are those of `Model`, with the vocabulary `words`.
+    """
 
     task: ClassVar[str] = "lm"
     config: Config

@@ -39,6 +39,11 @@ class MaskedLanguageModel(EncodedModel):
 
     Scores of words are dot products of word embeddings with the vectors of the encoder, directly or after a
     projection, or they are a projection of the vectors to the vocabulary.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder; `words` also holds the predicted words.
+        encoder: The encoder of the words.
     """
 
     task: ClassVar[str] = "mlm"

@@ -35,6 +35,11 @@ class EntailmentModel(ClassModel):
     """A model that predicts whether a premise entails a hypothesis.
 
     Words are compared by `DecomposableAttention`, or dependency trees of both sentences by `TreeComparison`.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and the classes as `labels`.
+        encoder: The encoder of the words.
     """
 
     task: ClassVar[str] = "nli"

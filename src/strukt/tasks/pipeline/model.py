@@ -30,6 +30,12 @@ class Pipeline(UncertainModel):
 
     The loss is the sum of the losses of its components.
 
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and those of the components in use: `tags`, `relations` and
+            `types`.
+        encoder: The encoder that all components share.
+
     Attributes:
         parts: The model of each component, by the name of its task; names of saved weights begin with `parts`.
 

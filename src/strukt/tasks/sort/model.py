@@ -25,6 +25,10 @@ class Sorter(NumberModel):
     """A model that outputs the numbers of a sentence in ascending order.
 
     Each step may output any number of the training corpus, not only those of the sentence.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: The numbers, as `symbols`.
     """
 
     task: ClassVar[str] = "sort"

@@ -18,8 +18,8 @@ class MeanFieldConfig:
             the encoder, words to twice hidden, characters to none, affixes and word_dropout to 0, normalise to
             false, and minimum_count to 1 unless it differs from its default, 2.
         label_scores: Label scores of a word. projected: linear projection of its vector; table: one learned
-            score for each word and label, without characters or affixes; encoder.words is then twice
-            encoder.hidden.
+            score for each word and label; requires encoder.characters none, encoder.affixes 0, and
+            encoder.words equal to twice encoder.hidden (published sets all three).
         dropout: Positions of dropout. everywhere: before, within and after the encoder; updates: only on heads
             and label scores, after each update.
         rank: Rank of the matrix of scores of a word's label and its head's label, for decompositions other than

@@ -68,6 +68,10 @@ class NumberModel(Model):
     A subclass sets `task` and `network`, and implements `target`, `loss`, `score_shares`, `quality`,
     `predictions`, `decoded` and `annotate`.
 
+    Args:
+        config: The configuration of the task.
+        vocabularies: The numbers, as `symbols`.
+
     Attributes:
         network: Embeddings of numbers, encoder and decoder.
     """

@@ -22,7 +22,10 @@ from strukt.viz import HeatMap
 
 @dataclass(frozen=True)
 class GoldSpans:
-    """The m known spans of a batch; other spans of the trees are unknown.
+    """The m labelled spans of a batch.
+
+    A tree has other spans, too: where they are is unknown, and they have the empty label, except in sentences that
+    are `partial`.
 
     Attributes:
         items: ``(m,)``, the sentence of each span, as an index into the batch.

@@ -40,6 +40,11 @@ class SpanModel(StructurePredictor):
     A subclass sets `task` and implements `trainable`, `has_annotation`, `labels_of`, `known_spans`, `is_partial`,
     `predict_batch`, `predictions_of`, `partly_annotated`, `metric` and `observed`.
 
+    Args:
+        config: The configuration of the task.
+        vocabularies: The vocabularies of the encoder, and the `labels` of spans.
+        encoder: The encoder of the words.
+
     Attributes:
         layer: The layer that predicts spans from vectors of words.
         separator: The separator in the joint label of spans over the same words.
