@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import kl_divergence
 
-from strukt import LinearChain, NonProjectiveTree, SpanningTree
+from strukt import PCFG, LinearChain, NonProjectiveTree, ProjectiveTree, SpanningTree
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*should not be instantiated"),  # by torch.compile
@@ -128,3 +128,76 @@ def test_labels_of_arcs(missing):
         assert (grad[0] == 0).all()
         assert (grad[1] != 0).any()
         assert grad.isfinite().all()
+
+
+def without_a_dead_end(divergent):
+    """Check the gradient if q forbids a part that p allows, but that no structure of p can use.
+
+    The gradient with respect to p does not depend on the score that q gives to such a part.
+    """
+    infinite, finite = divergent(-torch.inf), divergent(0.5)
+    for value, grads in (infinite, finite):
+        assert value.isfinite().all()
+        assert all(grad.isfinite().all() for grad in grads)
+    for grad, right in zip(infinite[1], finite[1], strict=True):
+        assert torch.allclose(grad, right)
+
+
+def derivatives(value, scores):
+    value = torch.where(value.isfinite(), value, 0.0)
+    return value, torch.autograd.grad(value.sum(), scores)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_label_that_only_the_other_forbids_at_an_arc_of_no_tree(labels):
+    generator = torch.Generator().manual_seed(0)
+    mine, theirs = (torch.randn(3, 4, labels, generator=generator, dtype=torch.float64) for _ in range(2))
+    mine[2, 0] = mine[2, 1] = -torch.inf  # word 3 depends on word 2, which cannot depend on it
+
+    def divergent(score):
+        arcs, others = mine.clone().requires_grad_(), theirs.clone()
+        others[1, 3, 0] = score
+        return derivatives(ProjectiveTree(arcs).cross_entropy(ProjectiveTree(others)), [arcs])
+
+    without_a_dead_end(divergent)
+
+
+@pytest.mark.parametrize("part", ["rule", "word", "span", "all labels of a span"])
+def test_a_part_that_only_the_other_forbids_in_no_tree_of_a_grammar(part):
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((2,), (2, 4, 4), (2, 4, 2), (2, 5, 5, 4))
+    mine, theirs = (
+        [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes] for _ in range(2)
+    )
+    mine[2][:, :, 1] = -torch.inf  # no word has preterminal 1
+    mine[3][:, 1, 4] = -torch.inf  # so that the span (1, 3) has no parent on its right
+    mine[3][:, 0, 3] = -torch.inf
+    mine[3][:, 2, 3, 3] = 1.0
+
+    def divergent(score):
+        scores = [score.clone().requires_grad_() for score in mine]
+        root, rules, emission, spans = map(torch.clone, theirs)
+        if part == "rule":
+            rules[0, 3, 1] = score
+        elif part == "word":
+            emission[:, 2, 1] = score
+        else:
+            spans[:, 1, 3, 0 if part == "span" else slice(None)] = score
+        p, q = (PCFG(*each[:3], spans=each[3]) for each in (scores, (root, rules, emission, spans)))
+        return derivatives(p.cross_entropy(q), scores)
+
+    without_a_dead_end(divergent)
+
+
+def test_rules_that_only_the_other_forbids_if_all_cross_entropies_are_infinite():
+    generator = torch.Generator().manual_seed(0)
+    root, rules, emission = (
+        torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+        for shape in ((2,), (2, 4, 4), (3, 4, 2))
+    )
+    other = rules.detach().clone()
+    other[0, 0, 1] = -torch.inf  # items share the rules
+    value = PCFG(root, rules, emission).cross_entropy(PCFG(root.detach(), other, emission.detach()))
+    assert (value == torch.inf).all()
+    _, grads = derivatives(value, [root, rules, emission])
+    assert all((grad == 0).all() for grad in grads)

@@ -230,7 +230,10 @@ def _change_pairs(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add changes for two values: mass x p (1 - p) x the difference of their directions."""
+    """Add changes for two values: mass x p (1 - p) x the difference of their directions.
+
+    The directions of a weight without mass may be infinite.
+    """
     odds, as_type = pair_odds(scores, places), scores.dtype.type
     for i in range(places.shape[0]):
         change, turn = as_type(factor * changes[i]), as_type(factor * sign * mass[i])
@@ -239,6 +242,6 @@ def _change_pairs(
             better = as_type(1.0) / (as_type(1.0) + odds[i, feature])
             worse = odds[i, feature] * better
             move = directions[places[i], feature, 0] - directions[places[i], feature, 1]
-            turned = turn * better * worse * move if worse > 0.0 else as_type(0.0)
+            turned = turn * better * worse * move if worse > 0.0 and turn != 0.0 else as_type(0.0)
             grads[places[i], feature, 0] += change * (better if first else worse) + turned
             grads[places[i], feature, 1] += change * (worse if first else better) - turned

@@ -138,6 +138,7 @@ def _surprise_gradient(scores: Scores, lengths: Tensor, factors: Tensor) -> Scor
     if scores[0].shape[1] < 2 or not len(lengths):
         return tuple(zeros(score) for score in scores[:4])
     direction, _ = _surprise_direction(scores, lengths)
+    _stop_infinite(direction.moves)
     grads, _, items = _changes(direction, factors)
     if len(items):
         chosen = of_items(items, scores)
@@ -178,6 +179,16 @@ def _surprise_direction(scores: Scores, lengths: Tensor) -> tuple[Direction, Arr
     least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
     least[underflowed] = np.inf
     return Direction(mine, safe, charts.grammar, charts.chart, moves, least), ends
+
+
+def _stop_infinite(moves: Moves) -> None:
+    """Replace infinite and undefined moves by 0, in place.
+
+    They are those of parts that only the other distribution forbids. No tree has such a part: an item whose
+    cross-entropy is infinite has the length 0 here.
+    """
+    for array in (*moves.grammar, moves.spans, moves.words):
+        np.nan_to_num(array, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _below(scores: Array, tops: Array) -> Array:

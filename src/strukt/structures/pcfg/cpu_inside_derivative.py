@@ -109,13 +109,14 @@ def load_moves(
 
 @inner
 def move_splits(logs: Array, i: int, width: int, shares: Array, share_moves: Array) -> None:
-    """Write the moves of the weights of the split points of a span."""
+    """Write the moves of the weights of the split points of a span; 0 if a log is -inf."""
     top = -np.inf
     for k in range(1, width):
         share_moves[k] = logs[i, k] + logs[i + k, width - k]
         top = max(top, share_moves[k])
     for k in range(1, width):
-        share_moves[k] = shares[k] * (top - share_moves[k]) if shares[k] > 0.0 else 0.0
+        possible = shares[k] > 0.0 and share_moves[k] > -np.inf
+        share_moves[k] = shares[k] * (top - share_moves[k]) if possible else 0.0
 
 
 @inner
