@@ -46,6 +46,19 @@ def plain(value: Tensor) -> Tensor:
     return value
 
 
+def longest(lengths: Tensor) -> int:
+    """Return the largest of some lengths, if `torch.func.vmap` maps them of all that it maps.
+
+    A sum over mapped structures may have mapped lengths although the user's are not: an item whose cross-entropy
+    is infinite has the length 0 in its derivatives.
+    """
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(lengths):
+        lengths = functorch.get_unwrapped(lengths)
+    with torch._C._DisableFuncTorch():
+        return int(lengths.max())
+
+
 def numpy_of(value: Tensor) -> Floats:
     """Return a tensor as a NumPy array in double precision.
 

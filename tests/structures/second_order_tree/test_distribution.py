@@ -67,3 +67,24 @@ def test_messages_name_what_is_wrong():
     assert trees.explain(torch.tensor([0, 1, 1])) == "the event has probability 0: siblings[2, 1, 1] is -inf"
     crossing = SecondOrderTree(torch.zeros(4, 5), torch.zeros(4, 4, 5)).explain(torch.tensor([3, 4, 0, 3]))
     assert "the arcs between the root and 3 and between 2 and 4 cross" in crossing
+
+
+@pytest.mark.parametrize("name", ["entropy", "cross_entropy"])
+def test_second_derivatives_of_mapped_sentences(name):
+    arcs, siblings = drawn(3, 3)
+    lengths = torch.tensor([3, 2, 0])
+
+    def surprise(arcs, siblings, length):
+        trees = SecondOrderTree(arcs, siblings, length)
+        others = (SecondOrderTree(arcs / 2, siblings / 2, length),) if name == "cross_entropy" else ()
+        return getattr(trees, name)(*others)
+
+    def curvature(*arguments):
+        slopes = torch.func.grad(lambda *each: surprise(*each).sum(), (0, 1))
+        return torch.func.grad(lambda *each: sum(slope.cos().sum() for slope in slopes(*each)), (0, 1))(*arguments)
+
+    mapped = torch.func.vmap(curvature)(arcs, siblings, lengths)
+    for each, right in zip(mapped, curvature(arcs, siblings, lengths), strict=True):
+        assert torch.allclose(each, right)
+    shared = torch.func.vmap(lambda *each: curvature(*each, torch.tensor(3)))(arcs, siblings)
+    assert torch.allclose(shared[0][0], mapped[0][0])

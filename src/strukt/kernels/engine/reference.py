@@ -17,6 +17,7 @@ from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT,
 from strukt.kernels.engine.rows import joined
 from strukt.kernels.engine.sizes import by_stage, needs_of, rows_of_ends
 from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.kernels.undifferentiated import longest
 
 ZERO, ONE = 0, 1
 """The indices of the first two values: the neutral elements of sum and product."""
@@ -75,7 +76,7 @@ class TableProgram(DynamicProgram):
     def _recursion(self, semiring: Semiring, *arguments: Any) -> Tensor:
         scores, (lengths, *options) = arguments[: self.count], arguments[self.count :]
         shapes = [tuple(score.shape[score.dim() - axes :]) for score, axes in zip(scores, self._axes, strict=True)]
-        n = int(lengths.max()) if lengths.numel() else 0
+        n = longest(lengths) if lengths.numel() else 0
         key = (n, *options, *shapes, str(lengths.device))
         row = joined([score.flatten(score.dim() - axes) for score, axes in zip(scores, self._axes, strict=True)])
         if n == 0:
