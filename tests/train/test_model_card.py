@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 from tests import tiny_corpora
+from tests.tiny_models import ENCODED, OTHERS
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 
@@ -74,6 +75,17 @@ def test_the_page_tells_data_metrics_speed_and_licence(model):
     assert "On the development data, which chose the best epoch: accuracy 97.50." in text
     assert "| torch | 2.6.1 |" in text
     assert re.search(r"## Licence\n\nmit. Licence of the training data: CC0.", text)
+
+
+@pytest.mark.parametrize("name", [*ENCODED, *OTHERS])
+def test_every_task_has_a_card(name):
+    model_class, config, sentences = (ENCODED | OTHERS)[name]
+    page = str(card(model_class.from_corpus(config, sentences), metrics={}))
+    encoder = getattr(config, "encoder", None)
+    kind = getattr(encoder, "kind", encoder)
+    assert f"A model of the task `{model_class.task}` of strukt" in page
+    assert ("with an encoder of kind" in page) == (encoder is not None)
+    assert kind is None or f"with an encoder of kind `{kind}`" in page
 
 
 def test_models_of_counts_have_no_best_epoch(model):

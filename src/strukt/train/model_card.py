@@ -135,7 +135,7 @@ def _results(trial: Trial, task: str) -> list[EvalResult]:
 def _task(model: Model) -> str:
     summary = TASKS[model.task].config_class().summary
     encoder = getattr(model.config, "encoder", None)
-    reads = f", with an encoder of kind `{encoder.kind}`" if encoder else ""
+    reads = f", with an encoder of kind `{getattr(encoder, 'kind', encoder)}`" if encoder else ""
     return f"A model of the task `{model.task}` of strukt ({summary}){reads}."
 
 
