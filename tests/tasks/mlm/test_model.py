@@ -165,6 +165,17 @@ def test_the_probability_of_a_word_is_given_all_others(model):
     assert picture.values[0] == pytest.approx([-math.log2(p) for p in found], abs=0.01)
 
 
+def test_unknown_words_have_no_surprisal_and_unlikely_ones_much():
+    model, sentence = MaskedLanguageModel.from_corpus(config(), SENTENCES), conllu.from_forms(["a", "zebra"])
+    with torch.no_grad():
+        model.biases[model.words.index("a")] = -500.0
+    [noted] = model.predict([sentence])
+    [picture] = model.diagrams([sentence])
+    assert noted.column("misc") == ["p=0.000", "p=0.000"]
+    assert picture.values[0][0] > 150
+    assert picture.numbers()[0][1] == "0.00"
+
+
 @pytest.mark.parametrize("word_scores", ["tied", "direct", "projection"])
 def test_biases_begin_with_the_frequencies_of_words(word_scores):
     sentences = [*SENTENCES, conllu.from_forms(["a", "b"])]

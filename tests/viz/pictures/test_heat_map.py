@@ -44,6 +44,8 @@ def test_equal_numbers_have_no_shade():
 def test_numbers_are_written_alike():
     assert HeatMap("T", ["a"], ["b", "c"], [[1, 10.0]]).numbers() == [["1", "10"]]
     assert HeatMap("T", ["a"], ["b", "c"], [[1, 0.256]]).numbers() == [["1.00", "0.26"]]
+    assert HeatMap("T", ["a"], ["b", "c"], [[-0.001, -0.5]]).numbers() == [["0.00", "-0.50"]]
+    assert HeatMap("T", ["a"], ["b"], [[-0.0]]).numbers() == [["0"]]
 
 
 def test_the_description_names_every_cell():

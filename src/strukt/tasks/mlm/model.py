@@ -159,14 +159,15 @@ class MaskedLanguageModel(EncodedModel):
         The probabilities are noted whether `probabilities` is true or not.
         """
         for sentence in sentences:
-            yield noted(sentence, self._leave_one_out(sentence.forms))
+            log_probs, known = self._leave_one_out(sentence.forms)
+            yield noted(sentence, log_probs.exp() * known)
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
         """Draw the surprisal of each word given the other words of its sentence, in bits; 0 for unknown words."""
         for sentence in sentences:
-            of_words = self._leave_one_out(sentence.forms)
-            bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
+            log_probs, known = self._leave_one_out(sentence.forms)
+            bits = (-log_probs / math.log(2)).masked_fill(~known, 0.0)
             yield HeatMap("bits for each word, given the others", ["bits"], sentence.forms, [bits.tolist()])
 
     @override
@@ -234,10 +235,10 @@ class MaskedLanguageModel(EncodedModel):
         table = self.encoder.embeddings.words.weight
         return functional.linear(self.project(vectors), table, self.bias).float()
 
-    def _leave_one_out(self, forms: Sequence[str]) -> Tensor:
-        """Return the probability of each word given all other words, `(n,)`; hide one word in each row of a batch.
+    def _leave_one_out(self, forms: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return the log-probability of each word given all other words, and whether it is known, both `(n,)`.
 
-        It is 0 for unknown words, which the model is not trained to predict.
+        One word is hidden in each row of a batch. The model is not trained to predict unknown words.
         """
         log_probs_of_words = []
         at_once = max(self.config.trainer.tokens // max(len(forms), 1), 1)
@@ -253,8 +254,8 @@ class MaskedLanguageModel(EncodedModel):
                 ]
         known = torch.tensor([self._is_known(form) for form in forms], device=self.device)
         if not log_probs_of_words:
-            return torch.zeros(0)
-        return not_nan(torch.stack(log_probs_of_words)).exp() * known
+            return torch.zeros(0), known
+        return not_nan(torch.stack(log_probs_of_words)), known
 
 
 def _pieces(config: Config, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

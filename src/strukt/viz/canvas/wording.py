@@ -61,6 +61,16 @@ def shorten(probability: float) -> str:
     return "1.0" if digits == "1.00" else digits.removeprefix("0")
 
 
+def fixed(number: float, decimals: int) -> str:
+    """Return a number with so many decimals, and zero without a sign.
+
+    Examples:
+        >>> fixed(-1.234, 2), fixed(-0.001, 2), fixed(-0.0, 0)
+        ('-1.23', '0.00', '0')
+    """
+    return f"{round(number, decimals) + 0.0:.{decimals}f}"
+
+
 def two_digits(probability: float) -> str:
     """Return the probability of a whole structure, which may be tiny: two significant digits, one below 1e-4.
 

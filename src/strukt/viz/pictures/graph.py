@@ -12,6 +12,7 @@ from strukt.viz.canvas.circle import LOOP, NODE, Circle, Point
 from strukt.viz.canvas.edge_list import Line, edge_list
 from strukt.viz.canvas.svg import opacity, opening
 from strukt.viz.canvas.terminal import Palette
+from strukt.viz.canvas.wording import fixed
 from strukt.viz.pictures.base import Picture
 
 MOST = 3
@@ -80,7 +81,7 @@ class Graph(Picture):
     def description(self) -> str:
         """Describe the edges in words, for screen readers."""
         edges = [
-            f"{self.names[edge.source]} → {self.names[edge.target]} {edge.weight:.2f}"
+            f"{self.names[edge.source]} → {self.names[edge.target]} {fixed(edge.weight, 2)}"
             for edge in self.edges()
         ]
         return f"{self.title}: {', '.join(edges)}"
@@ -142,7 +143,7 @@ def terminal(graph: Graph, width: int, palette: Palette) -> str:
         rain → rain  0.50  ████
     """
     lines = [
-        Line(graph.names[edge.source], "→", graph.names[edge.target], f"{edge.weight:.2f}", edge.weight)
+        Line(graph.names[edge.source], "→", graph.names[edge.target], fixed(edge.weight, 2), edge.weight)
         for edge in graph.edges()
     ]
     return edge_list(graph.title, lines, width, palette)

@@ -11,6 +11,7 @@ from strukt.errors import OutOfRangeError
 from strukt.viz.canvas.svg import FORM, SMALL, opening, text, text_width
 from strukt.viz.canvas.terminal import Palette, paint, shade
 from strukt.viz.canvas.width import clip, display_width, folded, pad, pad_left, printable
+from strukt.viz.canvas.wording import fixed
 from strukt.viz.pictures.base import Picture
 
 SHADE = 0.45
@@ -65,7 +66,7 @@ class HeatMap(Picture):
     def numbers(self) -> list[list[str]]:
         """Return the values as text: without decimals if all are integers, otherwise with two."""
         decimals = 0 if all(float(value).is_integer() for row in self.values for value in row) else 2
-        return [[f"{value:.{decimals}f}" for value in row] for row in self.values]
+        return [[fixed(value, decimals) for value in row] for row in self.values]
 
     def description(self) -> str:
         """Describe the table in words, for screen readers."""

@@ -13,7 +13,7 @@ from strukt.viz.canvas.circle import Circle
 from strukt.viz.canvas.edge_list import Line, edge_list
 from strukt.viz.canvas.svg import SMALL, opacity, opening, text, text_width
 from strukt.viz.canvas.terminal import Palette
-from strukt.viz.canvas.wording import made_distinct, sentences
+from strukt.viz.canvas.wording import fixed, made_distinct, sentences
 from strukt.viz.pictures.base import Picture
 
 MOST = 3
@@ -123,7 +123,7 @@ class Interactions(Picture):
         names, edges = made_distinct(self.names), self.edges()
         texts = {
             in_tree: ", ".join(
-                f"{names[edge.first]} – {names[edge.second]} {edge.weight:.2f}"
+                f"{names[edge.first]} – {names[edge.second]} {fixed(edge.weight, 2)}"
                 for edge in edges
                 if edge.in_tree == in_tree
             )
@@ -178,7 +178,7 @@ def _line(edge: Interaction, circle: Circle, share: float) -> str:
 def _number(edge: Interaction, circle: Circle) -> Iterator[str]:
     """Draw the weight in the middle of its line."""
     (x1, y1), (x2, y2) = circle.place(edge.first), circle.place(edge.second)
-    x, y, number = (x1 + x2) / 2, (y1 + y2) / 2, f"{edge.weight:.2f}"
+    x, y, number = (x1 + x2) / 2, (y1 + y2) / 2, fixed(edge.weight, 2)
     width = text_width(number, SMALL) + 4
     yield f'<rect class="gap" x="{x - width / 2:.1f}" y="{y - 7:.1f}" width="{width:.1f}" height="14"/>'
     yield text(x, y + 4, "number", number)
@@ -202,7 +202,7 @@ def terminal(graph: Interactions, width: int, palette: Palette) -> str:
             names[edge.first],
             "━" if edge.in_tree else "─",
             names[edge.second],
-            f"{edge.weight:.2f}",
+            fixed(edge.weight, 2),
             graph.share(edge),
         )
         for edge in graph.edges()
