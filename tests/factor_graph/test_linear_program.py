@@ -163,6 +163,31 @@ def test_what_does_not_converge_is_said(make):
         graph.lp_map(scores, exact=True)
 
 
+def test_rounding_errors_of_large_steps_are_no_disagreement(recwarn):
+    """Steps grow to 5e4 here, and with them the rounding errors of multipliers; this never converged."""
+    graph = FactorGraph()
+    arcs, others = graph.variables(2, 3), graph.variables(2)
+    flat = arcs.flatten()
+    graph.add(factors.Tree(arcs))
+    graph.add(factors.Xor([~others[1], ~flat[1]]))
+    graph.add(factors.RelaxedKnapsack([~flat[0], others[1]], [1.3, 0.5], 0.7))
+    graph.add(factors.Or([others[1], ~flat[0], flat[1]]))
+    scores = torch.tensor(
+        [
+            *(0.5578038231004665, 15.047313294316378, 17.433947408529306),
+            *(-6.732577800993377, 6.722078572347256, -14.745099086854365),
+            *(-3.284667999323927, -16.344412043915945),
+        ],
+        dtype=torch.float64,
+    )
+    result = graph.lp_sparsemap((scores[:6].view(2, 3), scores[6:]))
+    assert not recwarn.list
+    assert result.status
+    assert result.iterations < 1000
+    expected = torch.tensor([[11.0, 0.0, 2.0], [2.0, 11.0, 0.0]]).double() / 13
+    torch.testing.assert_close(result.marginals[0], expected, rtol=0, atol=1e-10)
+
+
 def test_a_bound_is_kept_in_silence(recwarn):
     graph, scores = frustrated(9, 0), draw(9, seed=100)
     for found in (graph.lp_sparsemap(scores, max_iterations=1), graph.lp_map(scores, max_iterations=1)):

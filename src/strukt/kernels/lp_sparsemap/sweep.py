@@ -45,6 +45,14 @@ ADAPT_EVERY = 10
 """The number of iterations between changes of the step size in the first 100 iterations; later it grows."""
 
 
+RESOLUTION = 1e-15
+"""The difference between a copy and its marginal that can be a rounding error; times the step size, that of the
+multipliers. It counts as convergence up to `LOOSEST` thresholds."""
+
+LOOSEST = 1e3
+"""The largest error that counts as a rounding error, relative to the threshold: the tolerance of the marginals."""
+
+
 @inner
 def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
     """Project onto the closed-form factors of an item: write points, labels and planes.
@@ -90,7 +98,8 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
     error = primal * max(1.0, state.step[item])
     if state.mode[item] == TRIAL:
         error = max(error, _imbalance(graph, state, item, sums))
-    if error <= state.threshold[item]:
+    threshold = state.threshold[item]
+    if error <= max(threshold, min(RESOLUTION * state.step[item], LOOSEST * threshold)):
         state.mode[item] = DONE
         if graph.curvature == 0.0:
             error = max(error, _recenter(state, item))
