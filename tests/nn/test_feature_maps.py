@@ -14,7 +14,7 @@ from strukt.nn import (
     NystromFeatures,
     SoftplusFeatures,
 )
-from strukt.nn.feature_maps import FEATURE_MAPS, feature_map, normal_rows
+from strukt.nn.feature_maps import FEATURE_MAPS, FLOOR, feature_map, normal_rows
 
 
 def points(count=6, size=4, scale=0.4):
@@ -90,6 +90,22 @@ def test_landmarks_learn_though_eigenvalues_are_equal():
                 NystromFeatures(features.landmarks + sign * step)(x).sum().item() for sign in (1, -1)
             ]
         assert found[place].item() == pytest.approx((change[0] - change[1]) / 2e-6, rel=1e-5)
+
+
+def test_landmarks_learn_though_some_eigenvalues_are_raised():
+    apart = torch.eye(3).double()
+    landmarks = torch.cat([apart, apart[:1] + 6e-4, apart[1:2] + 1.4e-3])
+    features, x = NystromFeatures(landmarks), points(size=3)
+    eigenvalues = torch.linalg.eigvalsh(features._kernel(landmarks, landmarks))
+    assert eigenvalues[0] < FLOOR < eigenvalues[1] < 5 * FLOOR
+    direction, step = torch.linspace(-1, 1, 15).double().reshape(5, 3), 1e-7
+    weights = torch.linspace(1, 2, len(x) * 5).double().reshape(len(x), 5)
+    (features(x).exp() * weights).sum().backward()
+    values = [
+        (NystromFeatures(landmarks + sign * step * direction)(x).exp() * weights).sum() for sign in (1, -1)
+    ]
+    expected = (values[0] - values[1]) / (2 * step)
+    torch.testing.assert_close((features.landmarks.grad * direction).sum(), expected, rtol=1e-4, atol=0)
 
 
 def test_landmarks_may_coincide():

@@ -231,6 +231,9 @@ class _InverseRoot(torch.autograd.Function):
     eigendecomposition divides by their differences; the derivative of the root divides only by sums:
 
         d K^(-1/2) = V (D * V' dK V) V',   D_ij = -1 / (s_i s_j (s_i + s_j)),   s = sqrt(eigenvalues).
+
+    A raised eigenvalue does not change with K: D_ij is 0 if both are raised. If only one is, D_ij is multiplied by
+    the difference of the eigenvalues after raising, divided by that before.
     """
 
     @staticmethod
@@ -245,9 +248,13 @@ class _InverseRoot(torch.autograd.Function):
     @full_precision
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         values, vectors = ctx.saved_tensors
-        root, floored = values.clamp(min=FLOOR).sqrt(), values < FLOOR
+        raised, floored = values.clamp(min=FLOOR), values < FLOOR
+        root = raised.sqrt()
         slopes = -1 / (root * root[:, None] * (root + root[:, None]))
         slopes = slopes.masked_fill(floored & floored[:, None], 0.0)
+        one = floored != floored[:, None]
+        differences = torch.where(one, values - values[:, None], 1.0)
+        slopes = slopes * torch.where(one, (raised - raised[:, None]) / differences, 1.0)
         result: Tensor = vectors @ (slopes * (vectors.mT @ grad @ vectors)) @ vectors.mT
         return result
 
