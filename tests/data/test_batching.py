@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.data import conllu
@@ -16,7 +16,6 @@ lengths = st.lists(st.integers(0, 60), max_size=60)
 seeds = st.one_of(st.none(), st.integers(0, 5))
 
 
-@settings(max_examples=100)
 @given(lengths, st.integers(1, 100), seeds, st.integers(0, 3), st.sampled_from([None, 1, 3]))
 def test_every_sentence_is_in_exactly_one_batch_of_bounded_size(sizes, max_tokens, seed, epoch, most):
     result = batches(sizes, max_tokens, seed, epoch, max_sentences=most)

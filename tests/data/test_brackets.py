@@ -193,7 +193,7 @@ def test_a_depth_of_5000():
     assert "".join(map(str, sentences)) == text
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_are_read_or_give_file_and_line(changes):
     content = mutated((LINES + BLOCKS).encode() * 2, changes)

@@ -51,7 +51,7 @@ def test_replaced_tags_are_read_back(content):
     assert all(set(sentence.column("tag")) == {"X"} for sentence in again)
 
 
-@settings(max_examples=400)
+@settings(max_examples=4 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_parse_or_give_file_and_line(changes):
     read_or_refused(read, mutated(REAL + REAL, changes), "fuzz.tsv")

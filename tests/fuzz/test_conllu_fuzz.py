@@ -73,7 +73,7 @@ def test_annotating_changes_the_named_column_of_words_only(content, data):
         assert annotated.empty_nodes == sentence.empty_nodes
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_parse_or_give_file_and_line(changes):
     sentences = read_or_refused(read, mutated(REAL + REAL, changes), "fuzz.conllu") or []
@@ -82,7 +82,7 @@ def test_changed_bytes_parse_or_give_file_and_line(changes):
         assert error is None or error.line is not None
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.binary(max_size=300))
 def test_any_bytes_parse_or_give_a_data_error(content):
     _, error = attempt(read, content)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.inference.tables import knapsack, layout, xor
 from tests.inference.tables import or_out as or_factor
@@ -42,7 +42,6 @@ def truth(form, x, pair_score=None):
     return lp_sparsemap_marginals(layout(len(x), form), np.asarray(x, float), value)[0]
 
 
-@settings(deadline=None, max_examples=60)
 @given(scores, st.integers(0, 3), st.data())
 def test_bands_equal_the_quadratic_program(x, form, data):
     d = len(x)
@@ -58,14 +57,12 @@ def test_bands_equal_the_quadratic_program(x, form, data):
     np.testing.assert_allclose(p, expected, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(scores)
 def test_or_out_equals_the_quadratic_program(x):
     p, _, _ = project_or(x)
     np.testing.assert_allclose(p, truth(or_factor(*range(len(x))), x), atol=1e-9)
 
 
-@settings(deadline=None, max_examples=100)
 @given(number, number, number)
 def test_pair_equals_the_quadratic_program(s, t, c):
     a, b, _ = pair(s, t, c)
@@ -102,7 +99,6 @@ def test_band_with_costs_of_zero():
     assert tight == 1
 
 
-@settings(deadline=None, max_examples=60)
 @given(scores, st.data())
 def test_support_of_a_band_is_the_linear_program(x, data):
     d = len(x)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.mappings.test_sparsemax_entmax import normal
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -103,7 +103,6 @@ def test_codes_that_do_not_fit_are_refused(codes, message):
     st.sampled_from(sorted(VARIANTS)),
     st.sampled_from([0.01, 0.1, 1.0, 20.0]),
 )
-@settings(max_examples=60, deadline=None)
 def test_ties_and_temperatures(rows, variant, temperature):
     labels = torch.tensor([label for label, *_ in rows])
     first, second = torch.tensor([row[1:] for row in rows]).double().reshape(-1, 2, 2, 2).unbind(1)

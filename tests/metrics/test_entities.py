@@ -34,7 +34,7 @@ def row(gold, predicted, keep_gold, keep_predicted):
     return pytest.approx({"precision": precision, "recall": recall, "f1": f1, "gold": len(wanted)})
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 @given(sentences)
 def test_equals_arithmetic_of_sets(pairs):
     gold, predicted = {}, {}

@@ -18,7 +18,7 @@ def tag_pairs(draw):
 
 
 @pytest.mark.filterwarnings("ignore:.*ill-defined")
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.lists(tag_pairs(), min_size=1, max_size=4))
 def test_scores_equal_seqeval(pairs):
     score = SpanF1()

@@ -67,7 +67,6 @@ def _refuse(constant):
 
 FUZZ = settings(
     deadline=None,
-    max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

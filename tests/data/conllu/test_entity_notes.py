@@ -320,7 +320,7 @@ REAL = f"""\
 """.encode()
 
 
-@settings(max_examples=400)
+@settings(max_examples=4 * settings().max_examples)
 @given(mutations, st.booleans())
 def test_changed_bytes_parse_or_give_file_and_line(changes, doubled):
     content = mutated(REAL * (1 + doubled), changes)

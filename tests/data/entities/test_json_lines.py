@@ -187,7 +187,7 @@ def test_what_is_written_is_read(tokens, found, ascii_only):
     assert again.annotated(entities=found) == written
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_parse_or_give_file_and_line(changes):
     content = mutated(f"{LINE}\n{CROSSING}\n".encode(), changes)

@@ -149,7 +149,7 @@ def test_what_is_written_is_read(found, layer_count, ends_in_tab):
     assert str(written).count("\t\n") == 15 * (ends_in_tab and layer_count > 0)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_parse_or_give_file_and_line(changes):
     read_or_refused(read, mutated(TEXT + TEXT, changes), "fuzz.tsv")

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tests.fuzz.grammars import mutated, mutations, read_or_refused
 
 from strukt.data import listops
@@ -98,7 +98,6 @@ def test_a_check_finds_missing_and_wrong_values():
 
 
 @given(mutations)
-@settings(max_examples=100)
 def test_mutated_files_are_read_or_refused(changes):
     content = f"{LINE}\n_\t( ( ( [SM 6 ) 5 ) ] )\tarity=2\n[LAST 7 1 ]\n".encode()
     read_or_refused(lambda given: list(listops.read(named(given))), mutated(content, changes), "fuzz.tsv")

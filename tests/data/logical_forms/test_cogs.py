@@ -132,7 +132,7 @@ def test_plain_text(tmp_path):
 REAL = "".join(f"{line}\n" for line in random_logical_forms.lines(4)[5:]).encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_parse_or_give_file_and_line(changes):
     read_or_refused(lambda content: list(cogs.read(named(content))), mutated(REAL, changes), "fuzz.tsv")

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.data.tag_schemes import SCHEMES, partial_sequence_faults, scheme_of, sequence_faults
@@ -21,7 +21,6 @@ def can_be_completed(tags, choices, scheme):
     return any(not list(sequence_faults(each, scheme)) for each in completed)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_tags_are_possible_if_some_sequence_of_the_labels_has_them(data):
     name = data.draw(st.sampled_from(sorted(LABELS)))
@@ -31,7 +30,6 @@ def test_tags_are_possible_if_some_sequence_of_the_labels_has_them(data):
     assert (not faults) == can_be_completed(tags, labels, scheme)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_without_labels_a_missing_tag_may_be_any_of_the_scheme(data):
     scheme = data.draw(st.sampled_from(list(SCHEMES.values())))

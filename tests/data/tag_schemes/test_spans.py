@@ -21,7 +21,7 @@ def test_spans_equal_seqeval(sequence):
 
 
 @pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(odd_tags)
 def test_spans_of_odd_tags_equal_seqeval(sequence):
     assert spans(sequence) == get_entities(sequence)
