@@ -188,6 +188,25 @@ def test_rounding_errors_of_large_steps_are_no_disagreement(recwarn):
     torch.testing.assert_close(result.marginals[0], expected, rtol=0, atol=1e-10)
 
 
+def test_steps_do_not_grow_beyond_the_accuracy_of_multipliers(recwarn):
+    """From the small step of LP-MAP they grew to 4e6 here, and elsewhere to 1e8, at which no item converges."""
+    graph = FactorGraph()
+    cells = graph.variables(2, 3)
+    flat = cells.flatten()
+    graph.add(factors.Matching(cells))
+    graph.add(factors.Budget([flat[3], flat[4], flat[0]], 0, exactly=True))
+    graph.add(factors.And([flat[3], flat[2]]))
+    graph.add(factors.AtMostOne([flat[0], ~flat[4], flat[2]]))
+    scores = [-0.06835464950860098, -0.9959337589887544, 1.156274147315494]
+    others = [-0.3991796399371006, 1.2153481729296396, -0.811539280131176]
+    scores = torch.tensor([scores, others], dtype=torch.float64)
+    result = graph.lp_sparsemap(scores, start=graph.lp_map(2 * draw(2, 3, seed=20)))
+    assert not recwarn.list
+    assert result.status
+    assert result.state.step.max() <= 1e6
+    assert result.marginals.tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
 def test_a_bound_is_kept_in_silence(recwarn):
     graph, scores = frustrated(9, 0), draw(9, seed=100)
     for found in (graph.lp_sparsemap(scores, max_iterations=1), graph.lp_map(scores, max_iterations=1)):

@@ -35,7 +35,7 @@ LEAST_CURVATURE = 1e-6
 """The least weight of the proximal term, relative to the step size."""
 
 LEAST_STEP, MOST_STEP = 1e-6, 1e8
-"""The bounds of the step size, relative to ``State.scale``."""
+"""The bounds of the step size, relative to ``State.scale``; see also `RESOLUTION`."""
 
 PATIENCE = 2
 """The number of successive trials without improvement that are allowed: even if a point overshoots, its faces are
@@ -47,7 +47,7 @@ ADAPT_EVERY = 10
 
 RESOLUTION = 1e-15
 """The difference between a copy and its marginal that can be a rounding error; times the step size, that of the
-multipliers. It counts as convergence up to `LOOSEST` thresholds."""
+multipliers. It counts as convergence up to `LOOSEST` thresholds, and steps do not grow beyond that."""
 
 LOOSEST = 1e3
 """The largest error that counts as a rounding error, relative to the threshold: the tolerance of the marginals."""
@@ -208,4 +208,5 @@ def _adapt(state: State, item: int, size: float) -> None:
     if ratio > 2.0 or ratio < 0.5:
         ratio = min(max(ratio, 0.2), 5.0)
         least, most = LEAST_STEP * state.scale[item], MOST_STEP * state.scale[item]
+        most = max(least, min(most, LOOSEST / RESOLUTION * state.threshold[item]))
         state.step[item] = min(max(state.step[item] * ratio, least), most)
