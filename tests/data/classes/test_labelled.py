@@ -41,6 +41,13 @@ def test_text_has_no_class():
     assert str(classes.missing(sentence).error()).startswith("<stream>:1: the sentence has no class")
 
 
+def test_tabs_in_text_separate_words():
+    [sentence] = labelled.read_text(io.BytesIO(b"a title\tand a text\n"))
+    assert sentence.label is None
+    assert sentence.forms == ["a", "title", "and", "a", "text"]
+    assert str(sentence.annotated(label="good")) == "good\ta title and a text\n"
+
+
 def test_notes_are_no_words():
     [sentence] = read("positive\ta gorgeous film\tp=0.9\n")
     assert sentence.forms == ["a", "gorgeous", "film"]
@@ -51,6 +58,7 @@ def test_notes_are_no_words():
     [
         ("good\tfine\n\tno class\n", "<stream>:2: the class is empty"),
         ("good\t \n", "<stream>:1: there are no words"),
+        ("good\ta title\tand a text\n", "<stream>:1: expected class and words, found 3 columns"),
         ("", "the file holds no sentence"),
     ],
 )

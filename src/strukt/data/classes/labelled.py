@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from strukt.data import classes
@@ -74,19 +75,28 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
-    """Read plain text lazily, ready to be classified: one sentence per line, words separated by white space.
+    r"""Read plain text lazily, ready to be classified: one sentence per line, words separated by white space.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
         DataError: If the file cannot be read, is not UTF-8 text, or has no sentences.
+
+    Examples:
+        >>> import io
+        >>> [sentence.forms for sentence in read_text(io.BytesIO(b"too\ttepid\n"))]
+        [['too', 'tepid']]
     """
-    return map(Sentence, text_blocks(source))
+    for block in text_blocks(source):
+        yield Sentence(replace(block, lines=[line.replace("\t", " ") for line in block.lines]))
 
 
 def _sentence(block: Block) -> Sentence:
     sentence = Sentence(block)
+    if any(note and "=" not in note for note in sentence.fields[2:]):
+        message = f"expected class and words, found {len(sentence.fields)} columns"
+        raise LineError(message, "separate these by one TAB; only notes key=value may follow")
     if sentence.label == "":
         raise LineError("the class is empty", "write it before the TAB")
     if not sentence.forms:
