@@ -33,7 +33,7 @@ def test_equal_those_of_the_cpu(n, c, kind):
     agree(*chain(batch, n, c, transitions, forbidden=0.1 if kind == "shared" else 0.0))
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.float64, marks=SLOW)])
 @pytest.mark.parametrize("scale", [300.0, pytest.param(1e6, marks=SLOW)])
 def test_scores_far_apart(scale, dtype):
     """What plain numbers would lose; some scores are -inf."""
@@ -41,13 +41,14 @@ def test_scores_far_apart(scale, dtype):
     agree(unary, transition, lengths)
 
 
+@SLOW
 @pytest.mark.parametrize(
     ("n", "c", "kind", "dtype"),
     [
         (3, 70, "shared", torch.float32),
         (3, 70, "of steps", torch.float64),
         *(
-            pytest.param(n, c, kind, torch.float32, marks=SLOW)
+            (n, c, kind, torch.float32)
             for n, c in [(1, 129), (2, 160), (5, 130)]
             for kind in ("shared", "of items", "of steps")
         ),

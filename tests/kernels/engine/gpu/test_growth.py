@@ -16,7 +16,7 @@ PLAIN = {
 }
 """One structure of each kind without labels of parts, whose mean gain is a float32."""
 
-QUICK = {"LinearChain", "SpanTree"}
+QUICK = {"SpanTree"}
 
 
 def direction(score, generator):

@@ -26,15 +26,14 @@ from strukt.testing.subjects.tables import foldings
 pytestmark = needed
 
 QUICK = {
-    "log_partition": {"BitSpanTree", "LinearChain", "SpanTree"},
-    "max_marginals": {"LinearChain", "SpanTree"},
-    "entropy": {"SpanTree"},
+    "log_partition": {"BitSpanTree", "LinearChain"},
+    "max_marginals": {"SpanTree"},
     "cross_entropy": {"SpanTree"},
 }
 """Questions that the interpreter is asked in CI, and about which structures; the kernels of all are the same."""
 
-SHORT = {"LinearChain", "SpanTree"}
-"""Structures whose questions the interpreter answers in a second or two."""
+SHORT = {"SpanTree"}
+"""Structures whose questions the interpreter is asked in CI; chains have kernels and tests of their own."""
 
 SLOW = pytest.mark.slow
 DRAWS = 100 if ON_GPU else 2
@@ -153,7 +152,7 @@ def test_a_training_step(name):
 @pytest.mark.parametrize(
     ("scale", "dtype"),
     [
-        pytest.param(scale, dtype, marks=() if ON_GPU or scale == 9e8 else SLOW)
+        pytest.param(scale, dtype, marks=() if ON_GPU or (scale, dtype) == (9e8, torch.float32) else SLOW)
         for scale in (-9e8, -3e5, 3e5, 9e8)
         for dtype in (torch.float32, torch.float64)
     ],
