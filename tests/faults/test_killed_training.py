@@ -45,15 +45,20 @@ def result(folder):
     return [metrics["dev"], metrics["history"], *((folder / name).read_bytes() for name in files)]
 
 
-# Before any checkpoint; in the middle of an epoch, at a checkpoint and after one; in a later epoch.
-@pytest.mark.parametrize("step", [1, slow(3), slow(5), slow(11)])
-def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tmp_path, step):
-    output = tmp_path / "model"
-    assert children.train("dependency", config, output, at_step=step) == KILLED
+def assert_unfinished(output):
     with pytest.raises(
         DataError, match="is not a saved model: its training is unfinished; continue with --resume"
     ):
         saved_model.load(output)
+
+
+# Before any checkpoint; in the middle of an epoch, at a checkpoint and after one; in a later epoch.
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [1, 3, 5, 11])
+def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tmp_path, step):
+    output = tmp_path / "model"
+    assert children.train("dependency", config, output, at_step=step) == KILLED
+    assert_unfinished(output)
     assert children.train("dependency", config, output, resume=True) == 0
     assert result(output) == uninterrupted
     assert not (output / "training" / "checkpoints").exists()
@@ -106,8 +111,11 @@ def test_killed_again_and_again(config, uninterrupted, tmp_path):
 def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_rename=rename) == KILLED
+    if rename:
+        assert_unfinished(output)
     assert children.train("dependency", config, output, resume=rename > 0) == 0
     assert result(output) == uninterrupted
+    assert not (output / "training" / "checkpoints").exists()
 
 
 @pytest.mark.slow

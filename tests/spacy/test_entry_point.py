@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import strukt
-from strukt.errors import MissingExtraError
-
 ROOT = Path(__file__).parents[2]
 ENTRY = 'strukt = "strukt.spacy:make_component"'
 
@@ -20,13 +17,6 @@ nlp = spacy.blank("en")  # which imports what all entry points name
 assert "strukt.spacy" in sys.modules and "strukt.tasks" not in sys.modules
 nlp.add_pipe("strukt", name="tagger", config={"model": sys.argv[1]})
 print(type(nlp.get_pipe("tagger")).__module__, nlp("the cat")[1].tag_)
-"""
-
-WITHOUT = """
-import sys
-sys.modules["spacy"] = None
-import strukt
-import strukt.spacy
 """
 
 
@@ -47,20 +37,3 @@ def test_the_entry_point_is_found(folder_of, tmp_path):
         env=environment,
     )
     assert done.stdout == "strukt.spacy.component NN\n", done.stderr
-
-
-def test_without_spacy_the_extra_is_named():
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=300, env=environment
-    )
-    assert str(MissingExtraError("spacy", "spacy")) in done.stderr
-
-
-def test_strukt_does_not_import_spacy():
-    code = (
-        "import sys, strukt; strukt.LinearChain; print(any(m.split('.')[0] == 'spacy' for m in sys.modules))"
-    )
-    environment = os.environ | {"PYTHONPATH": str(Path(strukt.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout == "False\n"
