@@ -3,6 +3,7 @@
 import re
 import shlex
 from argparse import ArgumentParser
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -109,8 +110,12 @@ def test_the_reference_shows_every_option_of_pictures():
     )
 
 
+BUILD = cache(configuration.build)
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 def test_commands_are_understood(words, monkeypatch):
+    monkeypatch.setattr(configuration, "build", BUILD)  # of each task once
     command, arguments = words[1], words[2:]
     assert command in main.COMMANDS
     if command == "train":

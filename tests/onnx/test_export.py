@@ -222,7 +222,7 @@ def test_an_interrupted_export_leaves_nothing_in_the_way(tmp_path, monkeypatch):
 
     monkeypatch.setattr("strukt.onnx.export._round", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        export(tagger(), tmp_path, precision="int8")
+        export(MODELS["words alone"](), tmp_path, precision="int8")
     assert written == [True]
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 

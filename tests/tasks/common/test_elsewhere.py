@@ -38,7 +38,15 @@ def put(model, moved):
     return model
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("tag", marks=pytest.mark.slow),
+        "tag by crf",
+        "dependency",
+        pytest.param("projective dependency", marks=pytest.mark.slow),
+    ],
+)
 def test_training_and_prediction(name):
     """Nothing of it is on the CPU, and what waits for the device is the same for few sentences and for many."""
     kind, config = CASES[name]

@@ -2,6 +2,7 @@
 
 import io
 import math
+from functools import cache
 
 import pytest
 import torch
@@ -29,13 +30,19 @@ CHOICES = [
 SENTENCES = tiny_corpora.layers(12)
 
 
+@cache
+def by_heart(**options):
+    """A pipeline that has learned the sentences."""
+    return learned(Pipeline, pipeline_config(**options), SENTENCES, steps=60)[0]
+
+
 @pytest.mark.parametrize(
     "options",
     [pytest.param(options, marks=pytest.mark.slow if i < 2 else ()) for i, options in enumerate(CHOICES)],
     ids=str,
 )
 def test_it_learns_a_corpus_by_heart(options, tmp_path):
-    model, _ = learned(Pipeline, pipeline_config(**options), SENTENCES, steps=60)
+    model = by_heart(**options)
     scores = model.evaluate(SENTENCES)
     parts = [model.parts[name].quality(scores) for name in model.parts]
     assert scores["mean"] == pytest.approx(math.fsum(parts) / len(parts))
@@ -98,7 +105,7 @@ def test_sentences_without_a_place_for_entities_get_tags_and_trees():
 
 
 def test_text_becomes_conllu_with_all_layers():
-    model, _ = learned(Pipeline, pipeline_config(entities="nested"), SENTENCES, steps=60)
+    model = by_heart(entities="nested")
     [sentence] = model.predict(" ".join(SENTENCES[0].forms))
     assert str(sentence).startswith("# global.Entity = eid-etype")
     again = list(entity_notes.read(io.BytesIO(str(sentence).encode())))
