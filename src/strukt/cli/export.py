@@ -57,8 +57,8 @@ def _parser() -> Parser:
         "--precision",
         choices=["float32", "int8"],
         default="float32",
-        help="precision of the weights; int8 takes a third of the space and is faster on CPUs, but changes a few "
-        "predictions; --dev compares the scores (float32)",
+        help="precision of the weights; int8 takes a quarter of the space and is faster on CPUs, but changes a "
+        "few predictions; --dev compares the scores (float32)",
     )
     parser.add_argument(
         "--dev",

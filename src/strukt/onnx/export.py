@@ -68,7 +68,7 @@ def export(
         metrics: The scores of the model; none by default.
         environment: Versions and machine of the training run; those of this process by default.
         precision: The precision of the weights. With ``int8``, matrices are rounded to 256 steps, and their inputs
-            are rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
+            are rounded while the model runs: graphs are a quarter as large and faster on CPUs, and predictions
             change a little. They also depend a little on the batch, because its inputs are rounded together.
 
     Raises:
