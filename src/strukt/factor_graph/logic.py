@@ -172,7 +172,7 @@ class XorOut(Band):
         output: One variable; by default the last one of ``inputs``.
 
     Raises:
-        ValueError: If there is no input, more than one output, or variables belong to different graphs.
+        ValueError: If there is no input or more than one output, or if variables belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -226,7 +226,7 @@ class OrOut(AnyFactor):
         output: One variable; by default the last one of ``inputs``.
 
     Raises:
-        ValueError: If there is no input, more than one output, or variables belong to different graphs.
+        ValueError: If there is no input or more than one output, or if variables belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -259,7 +259,7 @@ class And(OrOut):
         output: One variable; by default the last one of ``inputs``.
 
     Raises:
-        ValueError: If there is no input, more than one output, or variables belong to different graphs.
+        ValueError: If there is no input or more than one output, or if variables belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph

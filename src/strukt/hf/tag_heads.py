@@ -54,10 +54,10 @@ class CRFHead(Head):
 
 
 class BitsHead(CRFHead):
-    """A head that tags each word independently, from an attention layer with a head for each bit of a word's code.
+    """A head that tags each word independently, by an attention layer with one attention head for each code bit.
 
-    Transition scores stay 0, but constraints may still forbid sequences. The loss treats words with the same tag
-    as alike, so that codes do not distinguish them.
+    Transition scores stay 0, but constraints may still forbid sequences. The loss is that of `CRFHead` plus
+    `config.code_weight` times a contrastive loss, which brings together the codes of words with the same tag.
 
     Source: Wang et al. (2023), as described in section 2.2 of Wang and Utiyama (2024).
 

@@ -147,6 +147,14 @@ class AdditiveAttention(Attention):
 
     Raises:
         ValueError: If a size is less than 1.
+
+    Complexity: O(batch t n size) memory: the hidden layer is computed for each pair of a query and a key.
+
+    Examples:
+        >>> attend = AdditiveAttention(4, 6, 8)
+        >>> attended = attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6), torch.tensor([5, 2]))
+        >>> attended.context.shape, bool((attended.weights[1, :, 2:] == 0).all())
+        (torch.Size([2, 3, 6]), True)
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:

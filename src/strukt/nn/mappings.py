@@ -199,7 +199,14 @@ class Entmax15Loss(EntmaxLoss):
 
 
 class NormmaxLoss(_Loss):
-    """`strukt.losses.normmax_loss` as a module, with the options of `EntmaxLoss`."""
+    """`strukt.losses.normmax_loss` as a module; its options are those of `strukt.losses.Options`.
+
+    Alpha must be above 1; it is checked in each call.
+
+    Examples:
+        >>> NormmaxLoss()(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))
+        tensor(0.)
+    """
 
     alpha: float
 
@@ -208,7 +215,7 @@ class NormmaxLoss(_Loss):
 
 
 class FusedmaxLoss(_Loss):
-    """`strukt.losses.fusedmax_loss` as a module, with the options of `EntmaxLoss`."""
+    """`strukt.losses.fusedmax_loss` as a module; its options are those of `strukt.losses.Options`."""
 
     weight: float
 
@@ -217,7 +224,7 @@ class FusedmaxLoss(_Loss):
 
 
 class OscarmaxLoss(_Loss):
-    """`strukt.losses.oscarmax_loss` as a module, with the options of `EntmaxLoss`."""
+    """`strukt.losses.oscarmax_loss` as a module; its options are those of `strukt.losses.Options`."""
 
     weight: float
 
@@ -226,7 +233,7 @@ class OscarmaxLoss(_Loss):
 
 
 class RelaxedSubsetLoss(_Loss):
-    """`strukt.losses.ksubset_loss` as a module, for exactly k items, with the options of `EntmaxLoss`.
+    """`strukt.losses.ksubset_loss` as a module, for exactly k items; see `strukt.losses.Options`.
 
     Examples:
         >>> several = torch.tensor([[1.0, 0.0, 1.0]])
@@ -241,7 +248,7 @@ class RelaxedSubsetLoss(_Loss):
 
 
 class RelaxedBudgetLoss(_Loss):
-    """`strukt.losses.budget_loss` as a module, for at most k items, with the options of `EntmaxLoss`."""
+    """`strukt.losses.budget_loss` as a module, for at most k items; see `strukt.losses.Options`."""
 
     k: float
 

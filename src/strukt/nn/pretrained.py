@@ -50,8 +50,10 @@ LONGEST_WORD = 64
 class PretrainedEncoder(nn.Module):
     """A pretrained Transformer encoder; the vector of a word is the mean of the vectors of its pieces.
 
-    Sentences longer than the window of the model are read in overlapping windows. If a word has more than
-    `LONGEST_WORD` pieces, only the first and the last ones are read.
+    Sentences longer than the window of the model are read in overlapping windows. Of a word with more than
+    `LONGEST_WORD` pieces, only the first and the last `LONGEST_WORD // 2` are read.
+
+    Words go through `inputs` first: `encoder(encoder.inputs(sentences), lengths)` is `(batch, n, size)`.
 
     Args:
         tokenizer: A Hugging Face tokenizer.

@@ -94,6 +94,8 @@ class SymbolReader(nn.Module):
 class SequenceTransducer(SymbolReader):
     """A sequence transducer (seq2seq): predicts the symbols of one sequence from another, left to right.
 
+    Source: Sutskever, Vinyals and Le (2014); with attention, Bahdanau, Cho and Bengio (2015).
+
     Args:
         symbols: Number of symbols, v, of input and output.
         inputs: Size of the symbol vectors, which encoder and decoder read.
@@ -123,7 +125,8 @@ class SequenceTransducer(SymbolReader):
         Args:
             x: ``(batch, n)``, the input symbols; the padding may hold any numbers.
             lengths: ``(batch,)``, the lengths of ``x``; all n if None.
-            y: ``(batch, t)``, the output symbols; the last one is not read. The padding may hold any symbols.
+            y: ``(batch, t)``, the output symbols; the last one is not read. The padding may
+                hold any symbols from 0 to v - 1, but not -1 or -100.
 
         Raises:
             ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.

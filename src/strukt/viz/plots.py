@@ -38,6 +38,10 @@ def plot_heat_map(heat_map: HeatMap, axes: Any = None) -> Any:
 
     Raises:
         MissingExtraError: If `axes` is None, and matplotlib is not installed.
+
+    Examples:
+        >>> axes = plot_heat_map(HeatMap("Attention", ["a"], ["b", "c"], [[0.25, 0.75]]))  # doctest: +SKIP
+        >>> axes.figure.savefig("attention.pdf")  # doctest: +SKIP
     """
     return _plot(heat_map, axes)
 

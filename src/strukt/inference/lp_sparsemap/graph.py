@@ -140,7 +140,11 @@ class Face:
 
 
 class OracleFactor(Protocol):
-    """A factor that solves SparseMAP over its own assignments, for a whole batch."""
+    """A factor that solves SparseMAP over its own assignments, for a whole batch.
+
+    Main scores are those of the factor's variables. Local scores are those of the factor itself, such as the
+    transitions of a chain.
+    """
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """Solve SparseMAP for main scores ``(batch, size)`` and local scores divided by ``scale (batch,)``.
@@ -150,6 +154,9 @@ class OracleFactor(Protocol):
             scale: The divisor of the local scores; the local scores in the result are not divided.
             start: The face of the previous call as a warm start, or None.
             calls: Maximum number of calls of the mode oracle; after them, the best face so far is returned.
+
+        Returns:
+            The solution: the point, and the assignments whose mixture it is, with their local scores.
 
         Raises:
             InfeasibleError: If the factor permits no assignment of some item.

@@ -50,12 +50,14 @@ class TokenCodes(CountedCodes):
         return vectors, precise(bits)
 
     def loss(self, first: Tensor, second: Tensor, batch: Batch) -> Tensor:
-        """Return the contrastive loss of the words of a batch.
+        """Return the mean contrastive loss of the words of a batch, a scalar.
+
+        Words count as alike if they have the same form, or the same tag, as `Config.code_labels` says.
 
         Args:
             first: ``(batch, n, bits)``, scores of bits in one view: a forward pass with its own dropout.
             second: ``(batch, n, bits)``, scores of the same bits in another view.
-            batch: The batch, with the tags of the words; words without a tag are left out.
+            batch: The batch; every word has a tag, and padding is ignored.
         """
         tags = batch.targets["tags"]
         inside = tags >= 0

@@ -32,7 +32,8 @@ class LikelihoodCodes(CodeSpans):
         labels: The labels of spans in the training corpus.
 
     Attributes:
-        code_words: ``(labels, bits)``, the bits of each label's fixed code, 0 or 1; None if codes are not fixed.
+        code_words: ``(labels, bits)``, the bits of each label's fixed code, 0 or 1; None if codes are not fixed,
+            or if the likelihood has weight 0.
     """
 
     code_words: Tensor | None
@@ -51,7 +52,9 @@ class LikelihoodCodes(CodeSpans):
         return scores.float()
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean contrastive loss of a span, plus the weighted negative log-likelihood per word.
+        """Return the mean contrastive loss of a span, plus the weighted negative log-likelihood.
+
+        The log-likelihood is that per word, summed over both views, times `tree_weight`.
 
         The contrastive loss also needs the unknown spans of the trees: they are sampled from the distribution of
         the first view.
