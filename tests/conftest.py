@@ -1,5 +1,6 @@
 """Options and settings shared by all tests."""
 
+import functools
 import gc
 import os
 import re
@@ -85,6 +86,17 @@ def pytest_collection_finish() -> None:
     """Modules and tests are there to stay: the collector of garbage need not go through them time and again."""
     gc.collect()
     gc.freeze()
+
+
+_cached = functools.cache(functools.cache)
+
+
+@pytest.fixture
+def one_parser_per_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the parser of a task's options once for all tests, because that takes longer than to parse."""
+    from strukt.cli import configuration
+
+    monkeypatch.setattr(configuration, "build", _cached(configuration.build))
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 import re
 import shlex
 from argparse import ArgumentParser
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -110,12 +109,9 @@ def test_the_reference_shows_every_option_of_pictures():
     )
 
 
-BUILD = cache(configuration.build)
-
-
+@pytest.mark.usefixtures("one_parser_per_task")
 @pytest.mark.parametrize("words", COMMANDS)
-def test_commands_are_understood(words, monkeypatch):
-    monkeypatch.setattr(configuration, "build", BUILD)  # of each task once
+def test_commands_are_understood(words):
     command, arguments = words[1], words[2:]
     assert command in main.COMMANDS
     if command == "train":

@@ -1,11 +1,9 @@
 """Tables of the package: their options parse, their corpora can be had, their published numbers are there."""
 
 import re
-from functools import cache
 
 import pytest
 
-from strukt.cli import configuration
 from strukt.cli.configuration import parse
 from strukt.configurations import configurations
 from strukt.data.corpora.open_corpora import CORPORA
@@ -14,6 +12,8 @@ from strukt.reproduce import table as tables
 from strukt.reproduce.corpora import EXTRACTS
 from strukt.reproduce.results import recorded
 from strukt.tasks.common.ranges import require_valid
+
+pytestmark = pytest.mark.usefixtures("one_parser_per_task")
 
 TABLES = [tables.load(name) for name in tables.names()]
 SPLITS = ("train", "dev")
@@ -51,14 +51,6 @@ def test_the_command_can_be_typed():
         "strukt train tag --encoder.layers 1 --criterion crf --trainer.epochs 1 --train a/train.conllu "
         "--dev a/dev.conllu --trainer.seed 3"
     )
-
-
-BUILD = cache(configuration.build)
-
-
-@pytest.fixture(autouse=True)
-def _parsers_are_built_once(monkeypatch):
-    monkeypatch.setattr(configuration, "build", BUILD)
 
 
 def config_of(row, version):

@@ -9,6 +9,7 @@ from strukt import LinearChain
 
 pytestmark = [needed, pytest.mark.usefixtures("every_length")]
 
+
 def entropies(unary, transition, other_unary, other_transition, lengths):
     """Entropies, cross-entropies to another chain, and the gradients of both."""
     scores = [score.detach().requires_grad_() for score in (unary, transition)]

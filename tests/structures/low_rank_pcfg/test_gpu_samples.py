@@ -13,6 +13,7 @@ from strukt.structures.low_rank_pcfg import gpu
 
 pytestmark = needed
 
+
 def grammar(n: int, s: int, p: int, r: int, batch: int = 1) -> list[Tensor]:
     """Scores of spans, roots, left and right children, heads and words, of a grammar for each item."""
     shapes = [(n + 1, n + 1, s + p), (s,), (r, s + p), (r, s + p), (s, r), (n, p)]

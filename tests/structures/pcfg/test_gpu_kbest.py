@@ -10,6 +10,7 @@ from strukt.structures.pcfg import cpu, gpu
 
 pytestmark = needed
 
+
 @pytest.mark.parametrize(
     ("n", "s", "p", "shared", "k", "dtype"),
     [

@@ -11,6 +11,7 @@ from strukt.structures.pcfg import gpu
 
 pytestmark = needed
 
+
 def drawn(root, rules, emission, spans, lengths, count):
     """Trees ``(batch, count, n + 1, n + 1)`` and log-partitions."""
 

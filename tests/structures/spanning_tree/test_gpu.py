@@ -11,6 +11,7 @@ from strukt.structures.non_projective_tree import gpu
 
 pytestmark = needed
 
+
 def graphs() -> tuple[Tensor, Tensor]:
     """Edges of four graphs, one of them not connected, and their numbers of vertices."""
     edges = torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
