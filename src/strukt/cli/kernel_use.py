@@ -19,6 +19,9 @@ from strukt.structures.hmm import few_rows
 
 Call = Callable[[], object]
 
+ROUNDS = 50
+"""The rounds of ADMM for each graph; one without an assignment would otherwise take 10,000."""
+
 
 def _gradient(structure: Any, value: Tensor) -> object:
     return torch.autograd.grad(value.sum(), structure.scores[0], allow_unused=True, retain_graph=True)
@@ -80,9 +83,9 @@ def _relaxed(graph: FactorGraph, scores: Tensor) -> None:
     scores = scores.requires_grad_()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # convergence does not matter here
-        marginals = cast("Tensor", graph.lp_sparsemap(scores).marginals)
+        marginals = cast("Tensor", graph.lp_sparsemap(scores, max_iterations=ROUNDS).marginals)
         torch.autograd.grad(marginals.square().sum(), scores)
-        graph.lp_map(scores.detach())
+        graph.lp_map(scores.detach(), max_iterations=ROUNDS)
 
 
 def _near_pairs(dtype: torch.dtype) -> None:
