@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from strukt.metrics.attachment import AttachmentScore
+from strukt.metrics.attachment_scores import AttachmentScore
 from strukt.metrics.bootstrap import intervals
 
 

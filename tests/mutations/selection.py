@@ -32,7 +32,7 @@ FILES = (
     "structures/test_max_marginals",
     "kernels/test_derivatives",
     "structures/events/test_events",
-    "structures/non_projective_tree/test_arborescence",
+    "structures/non_projective_tree/test_kbest",
     "structures/non_projective_tree/test_matrix_tree",
     "structures/non_projective_tree/test_max_marginals",
     "structures/non_projective_tree/test_cpu_entropy",

@@ -212,7 +212,7 @@ SEQUENCES = [
                     ("return mantissa * factor, rank + change", "return mantissa, rank"),
                     ("rank if log > -np.inf else -np.inf", "rank"),
                 ],
-                "structures/ctc/cpu": [
+                "structures/ctc/cpu_forward_backward": [
                     ("0.0 if differs else -np.inf", "0.0"),
                     ("label_rank[k - 1] + skips[k]", "label_rank[k - 1]"),
                     ("ahead[1, places - 1] = ahead[3, places - 1] = 0.0", "ahead[1, places - 1] = 0.0"),

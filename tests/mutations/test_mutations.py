@@ -96,7 +96,7 @@ BACKENDS = {
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged) or "
     "(test_ties_and_forbidden_parts and ProjectiveTree and 1)",
     FREE: "(test_events and test_dependency_trees) or "
-    "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4)) or "
+    "(test_trees_of_any_length and 9-unchanged) or (test_kbest.py and k_best and (3 or 4)) or "
     "(test_matrix_tree and test_pairs_that) or "
     "(non_projective_tree and test_max_marginals and enumeration and 3) or "
     "(test_cpu_entropy and right and (2 or 4-1.0-unchanged))",

@@ -191,7 +191,7 @@ TREES = [
                     ("if roots == 1 or not single_root", "if roots >= 1 or not single_root"),
                     ("range(count - 1, heads.shape[0], -1)", "range(heads.shape[0] + 1, count)"),
                 ],
-                "structures/non_projective_tree/arborescence": [
+                "structures/non_projective_tree/kbest": [
                     ("allowed[new] = allowed[part]", "pass"),
                     ("allowed[part, word] = False", "pass"),
                     ("if h != head and not below[word, h]", "if h != head"),

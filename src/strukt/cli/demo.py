@@ -18,7 +18,7 @@ from strukt.data import conllu
 from strukt.data.corpora import embedded
 from strukt.data.files import atomic_write
 from strukt.data.files.digests import explained
-from strukt.metrics.attachment import AttachmentScore
+from strukt.metrics.attachment_scores import AttachmentScore
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config

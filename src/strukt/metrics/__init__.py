@@ -1,7 +1,7 @@
 """Evaluation metrics as counters: accuracy, spans, trees, ranks; they do not import PyTorch."""
 
 from strukt.metrics.accuracy import Accuracy
-from strukt.metrics.attachment import AttachmentScore
+from strukt.metrics.attachment_scores import AttachmentScore
 from strukt.metrics.bootstrap import intervals
 from strukt.metrics.classes import ClassAccuracy, MacroF1
 from strukt.metrics.entities import EntityF1

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 import torch
 from tests.kernels.test_backends import normal, unchanged
-from tests.structures.non_projective_tree.test_arborescence import ROOTS, nested
+from tests.structures.non_projective_tree.test_kbest import ROOTS, nested
 from tests.structures.test_kbest_trees import lengths, sparse, tied
 from torch import Tensor
 

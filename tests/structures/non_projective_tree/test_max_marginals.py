@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tests.kernels.test_backends import normal, steep, unchanged
-from tests.structures.non_projective_tree.test_arborescence import CHANGES, ROOTS, nested
+from tests.structures.non_projective_tree.test_kbest import CHANGES, ROOTS, nested
 from tests.structures.test_kbest_trees import lengths, sparse, tied
 from torch import Tensor
 

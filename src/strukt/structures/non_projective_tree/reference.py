@@ -7,7 +7,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.non_projective_tree import arborescence
+from strukt.structures.non_projective_tree import kbest
 from strukt.structures.non_projective_tree.matrix_tree import NOWHERE, Elimination, padded_weights
 from strukt.structures.non_projective_tree.max_marginals import max_marginals
 
@@ -26,18 +26,18 @@ class MatrixTree(Elimination):
 
     def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
         """Return heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2)."""
-        return arborescence.best(arcs, lengths, single_root)
+        return kbest.best(arcs, lengths, single_root)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
         """Return heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2)."""
-        return arborescence.kbest(arcs, lengths, single_root, k)
+        return kbest.kbest(arcs, lengths, single_root, k)
 
     @torch.no_grad()
     def max_marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """Return, for each arc, the best score of a tree that uses it, -inf if none does; time O(n^3)."""
         if not arcs.numel():
             return torch.zeros_like(arcs)
-        _, best = arborescence.best(arcs.double(), lengths, single_root)
+        _, best = kbest.best(arcs.double(), lengths, single_root)
         weights = padded_weights(arcs, lengths)
         return max_marginals(weights, lengths, single_root, best).to(arcs.dtype)
 

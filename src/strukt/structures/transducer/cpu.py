@@ -1,26 +1,18 @@
-"""Kernels of transducers on the CPU: forward and backward in Numba, all other operators as a table program.
-
-The chart holds the total over the paths to each node by either move, ``(n, m + 1, 2)``: a
-`strukt.kernels.extended` number, which neither underflows nor loses precision at large scores, as logs would.
-"""
+"""Operators of transducers on the CPU: forward and backward in Numba, all others as a table program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.arrays import Array
 from strukt.kernels.engine.backend import RowBackend, shapes_of
 from strukt.kernels.engine.flat import Flat
-from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
-from strukt.kernels.jit import inner, kernel, over_batch, thread_count
+from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, zeros
-from strukt.structures.transducer import forward
-from strukt.structures.transducer.reference import BLANK, LABEL
+from strukt.structures.transducer import cpu_forward_backward, forward
 
 
 class Paths(Flat, RowBackend):
@@ -57,14 +49,14 @@ def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tens
     """Return the log-partition ``(batch,)`` and the chart; time O(n m) per item, items in parallel."""
     chart = torch.from_numpy(empty(chart_shape(moves, lengths, target_lengths)))
     log_partition = zeros(lengths, torch.float64)
-    _run(_forward, moves, lengths, target_lengths, chart, log_partition)
+    _run(cpu_forward_backward.forward, moves, lengths, target_lengths, chart, log_partition)
     return log_partition.to(moves.dtype), chart
 
 
 def outside(moves: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor) -> Tensor:
     """Return the marginals of moves, times the weight of each item."""
     marginals = zeros(moves)
-    _run(_backward, moves, lengths, target_lengths, weights, chart, marginals)
+    _run(cpu_forward_backward.backward, moves, lengths, target_lengths, weights, chart, marginals)
     return marginals
 
 
@@ -72,78 +64,3 @@ def _run(function: Callable[..., None], moves: Tensor, *more: Tensor) -> None:
     """Call ``function(moves, *more, start, step)`` on all threads."""
     if len(moves):
         over_batch(function, thread_count(len(moves), 20 * moves.numel()), moves, *more)
-
-
-@inner
-def _sum(mantissa: float, rank: float, other: float, other_rank: float) -> tuple[float, float]:
-    top = max(rank, other_rank)
-    return at_rank(mantissa, rank, top) + at_rank(other, other_rank, top), top
-
-
-@inner
-def _times(mantissa: float, rank: float, score: float) -> tuple[float, float]:
-    """Return the product of an extended number (mantissa and rank) and the exponential of a score."""
-    weight, weight_rank = from_log(score)
-    return settled(mantissa * weight, rank + weight_rank)
-
-
-@inner
-def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
-    """Return the total of all paths; 1 if there are neither frames nor labels, for the empty path."""
-    if n == 0:
-        return 1.0, 0.0 if m == 0 else -np.inf
-    return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])
-
-
-@kernel
-def _forward(
-    moves: Array, lengths: Array, target_lengths: Array, chart: Array, log_partition: Array, start: int, step: int
-) -> None:
-    """Write charts and log-partitions.
-
-    Arrays: ``moves`` and ``chart (batch, n, m + 1, 2)``; ``lengths``, ``target_lengths`` and ``log_partition
-    (batch,)``.
-    """
-    for b in range(start, moves.shape[0], step):
-        n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
-        for t in range(n):
-            for u in range(m + 1):
-                came, rank = 1.0, 0.0 if t + u == 0 else -np.inf
-                if t > 0:
-                    came, rank = _times(alpha[t - 1, u, 0], alpha[t - 1, u, 1], scores[t - 1, u, BLANK])
-                if u > 0:
-                    said, said_rank = _times(alpha[t, u - 1, 0], alpha[t, u - 1, 1], scores[t, u - 1, LABEL])
-                    came, rank = _sum(came, rank, said, said_rank)
-                alpha[t, u, 0], alpha[t, u, 1] = came, rank
-        log_partition[b] = to_log(*_total(scores, n, m, alpha))
-
-
-@kernel
-def _backward(
-    moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array,
-    start: int, step: int,
-) -> None:  # fmt: skip
-    """Write marginals, last node first; ``beta`` is the total over the paths from each node of a frame to the end.
-
-    Arrays: those of `_forward`, ``weights (batch,)``, and ``marginals (batch, n, m + 1, 2)``.
-    """
-    for b in range(start, moves.shape[0], step):
-        n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
-        total, total_rank = _total(scores, n, m, alpha)
-        if total_rank == -np.inf:
-            continue
-        beta = np.ones((m + 1, 2))
-        beta[:, 1] = -np.inf
-        beta[m, 1] = 0.0  # after the blank out of the last node
-        for t in range(n - 1, -1, -1):
-            for u in range(m, -1, -1):
-                here, rank = alpha[t, u, 0], alpha[t, u, 1]
-                ahead, ahead_rank = _times(beta[u, 0], beta[u, 1], scores[t, u, BLANK])
-                part = share(here * ahead, rank + ahead_rank, total, total_rank)
-                marginals[b, t, u, BLANK] = weights[b] * part
-                if u < m:
-                    said, said_rank = _times(beta[u + 1, 0], beta[u + 1, 1], scores[t, u, LABEL])
-                    part = share(here * said, rank + said_rank, total, total_rank)
-                    marginals[b, t, u, LABEL] = weights[b] * part
-                    ahead, ahead_rank = _sum(ahead, ahead_rank, said, said_rank)
-                beta[u, 0], beta[u, 1] = ahead, ahead_rank

@@ -17,7 +17,7 @@ from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError
 from strukt.inference.sparsemap import TOL
 from strukt.losses import fenchel_young_loss
-from strukt.metrics.attachment import AttachmentScore
+from strukt.metrics.attachment_scores import AttachmentScore
 from strukt.nn import CRFAutoencoder, SharedDropout
 from strukt.nn.dependency_scorer import DependencyScores, reserve_root
 from strukt.nn.encoders import mask_of

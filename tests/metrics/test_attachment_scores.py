@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fuzz.grammars import heads
 
-from strukt.metrics.attachment import CONTENT_RELATIONS, AttachmentScore
+from strukt.metrics.attachment_scores import CONTENT_RELATIONS, AttachmentScore
 
 RELATIONS = [
     "nsubj",
