@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
+from functools import cache
 from inspect import signature
 from itertools import chain, pairwise, product
 from pathlib import Path
@@ -34,8 +35,7 @@ MIXTURE = GaussianMixture(torch.zeros(2, 1), torch.zeros(2, 1, 1), torch.ones(2,
 HOMES = {"crf": nn.CRF(2), "graph": FactorGraph, "structure": StructuredDistribution, "hmm": POISSON}
 """Objects by the names that the tables have for them; their members may stand there alone, too."""
 
-ESTIMATOR = ChainClassifier().fit([[["a"]]], [["b"]])
-MEMBERS = (*HOMES.values(), POISSON.emission, MIXTURE, LinearChain, TopK, factors.Factor, ESTIMATOR)
+MEMBERS = (*HOMES.values(), POISSON.emission, MIXTURE, LinearChain, TopK, factors.Factor)
 ARGUMENTS = {*signature(FactorGraph.lp_sparsemap).parameters, *Options.__annotations__}
 RESULTS = {*Solution.__dataclass_fields__, *Fit._fields}
 PYTORCH = {"kl_divergence", "lengths.sum", "mask.sum", "mean", "sum"}
@@ -73,10 +73,18 @@ def names_of(cell: str) -> list[str]:
     return found
 
 
+@cache
+def estimator() -> ChainClassifier:
+    """One that is fitted, whose attributes are there."""
+    return ChainClassifier().fit([[["a"]]], [["b"]])
+
+
 def exists(name: str) -> bool:
     """Whether strukt has it: in a module, in a structure, graph or layer, or as an argument or a result."""
     first, _, rest = name.partition(".")
-    if name in ARGUMENTS | RESULTS | PYTORCH or any(hasattr(home, first) for home in MEMBERS):
+    if name in ARGUMENTS | RESULTS | PYTORCH or any(
+        hasattr(home, first) for home in (*MEMBERS, estimator())
+    ):
         return True
     if first in HOMES:
         return not rest or hasattr(HOMES[first], rest)

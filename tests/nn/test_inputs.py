@@ -36,7 +36,8 @@ X = torch.randn(2, 4, 8)
 SYMBOLS = torch.tensor([[1, 2, 3, 4], [4, 3, 2, 1]])
 LENGTHS = torch.tensor([4, 2])
 ARCS = NonProjectiveTree(torch.zeros(2, 4, 5), LENGTHS)
-TREES = ARCS.to_parts(ARCS.mode)
+HEADS = torch.tensor([[0, 1, 1, 1], [0, 1, 0, 0]])
+TREES = torch.nn.functional.one_hot(HEADS, 5) * (torch.arange(4) < LENGTHS[:, None]).float().unsqueeze(-1)
 
 
 def decoder():
