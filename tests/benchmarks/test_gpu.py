@@ -159,6 +159,7 @@ def test_the_cases_of_the_cpu_are_measured_too():
         assert {case.name for case in family.cases} < named[family.name]
 
 
+@pytest.mark.slow
 def test_mean_field_attention_beside_a_transformer(pretended):
     (row,) = mean_field.lines("cpu", Budget(60), steps.told, (mean_field.mean_field.FAMILY.warm_up,))
     assert len(row) == len(mean_field.HEADER)

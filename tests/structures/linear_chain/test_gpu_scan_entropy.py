@@ -39,7 +39,7 @@ def agree(unary, transition, lengths, relative=1e-11):
 @pytest.mark.parametrize(
     ("lengths", "n", "c", "kind"),
     [
-        ([5, 0], 5, 3, "of items"),  # blocks of 2
+        ([4, 0], 4, 2, "of items"),  # blocks of 2
         pytest.param([5, 4, 1, 0], 5, 3, "of items", marks=SLOW),
         *(
             pytest.param(lengths, n, c, kind, marks=SLOW)

@@ -11,7 +11,9 @@ pytestmark = needed
 
 SIZES = [2, *(pytest.param(n, marks=SLOW) for n in (1, 3, 5)), pytest.param(33, marks=pytest.mark.slow)]
 
-ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single root", "any root"])
+ROOTS = pytest.mark.parametrize(
+    "single_root", [True, pytest.param(False, marks=SLOW)], ids=["single root", "any root"]
+)
 ROOTS_IF_SLOW = pytest.mark.parametrize(
     "single_root", [pytest.param(root, marks=SLOW) for root in (True, False)], ids=["single root", "any root"]
 )
@@ -44,9 +46,12 @@ def with_some_forbidden(arcs):
 
 
 FORBIDDEN = [
-    rooted_at_the_last, with_two_roots_at_least,
-    *(pytest.param(each, marks=SLOW) for each in (without_root, without_heads, with_some_forbidden)),
-]  # fmt: skip
+    with_two_roots_at_least,
+    *(
+        pytest.param(each, marks=SLOW)
+        for each in (rooted_at_the_last, without_root, without_heads, with_some_forbidden)
+    ),
+]
 
 
 def mixed(n, scale=1.0):
@@ -85,9 +90,7 @@ def test_items_of_all_lengths(n, single_root):
     agree(*mixed(n), single_root, 1e-11)
 
 
-@pytest.mark.parametrize(
-    "single_root", [True, pytest.param(False, marks=SLOW)], ids=["single root", "any root"]
-)
+@ROOTS
 @pytest.mark.parametrize("forbid", FORBIDDEN)
 def test_forbidden_arcs(forbid, single_root):
     arcs = normal(1, 3, 4)
@@ -99,7 +102,8 @@ def test_forbidden_arcs(forbid, single_root):
         assert not any(each.any() for each in found[1:])
 
 
-@pytest.mark.parametrize("single_root", [True, pytest.param(False, marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("single_root", [True, False])
 def test_cross_entropies_to_trees_that_lack_arcs(single_root):
     """Arcs that no tree uses may be forbidden; those that one uses, however improbable, make it infinite."""
     arcs, others = normal(6, 3, 4), normal(6, 3, 4, seed=1)

@@ -10,7 +10,9 @@ from strukt.structures.non_projective_tree import cpu, gpu, kbest
 
 pytestmark = needed
 
-ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single root", "any root"])
+ROOTS = pytest.mark.parametrize(
+    "single_root", [True, pytest.param(False, marks=SLOW)], ids=["single root", "any root"]
+)
 SIZES = [3, *(pytest.param(n, marks=SLOW) for n in (1, 2, 5, 9)), *((40, 130) if ON_GPU else ())]
 
 
@@ -42,7 +44,8 @@ def test_equal_those_of_the_cpu(n, single_root):
     assert torch.allclose(found, cpu.max_marginals(*given), 1e-12, 1e-12)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.float64, marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_sparsemap_stays_on_the_device(dtype, monkeypatch):
     arcs = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
 

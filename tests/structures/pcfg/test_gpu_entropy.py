@@ -32,7 +32,7 @@ def through_kernels(name, *arguments):
 
 def drawn(n, s, p, shared, scale, dtype, padding):
     """Two grammars that forbid the same."""
-    batch, forbidden = 3 if n < 5 else 2, 0.1 if n > 2 else 0.0
+    batch, forbidden = 3 if 2 < n < 5 else 2, 0.1 if n > 2 else 0.0
     root, rules, emission, spans, lengths = grammar(batch, n, s, p, shared, scale, dtype, forbidden)
     mine = (root, rules, emission, spans)
     other = [0.7 * score - 0.4 * score.flip(-1).clamp(min=-9) for score in mine]

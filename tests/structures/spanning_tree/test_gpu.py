@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, SLOW, by_kernels, needed
+from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 from torch import Tensor
 
 from strukt.distributions import SpanningTree
@@ -11,13 +11,16 @@ from strukt.structures.non_projective_tree import gpu
 
 pytestmark = needed
 
+N = 4 if ON_GPU else 3
+"""Vertices of a graph: few in the interpreter."""
+
 
 def graphs() -> tuple[Tensor, Tensor]:
     """Edges of four graphs, one of them not connected, and their numbers of vertices."""
-    edges = torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    edges[0, 0, 2], edges[1, :, 3] = -torch.inf, -torch.inf
-    edges[2, 3:] = edges[2, :, 3:] = torch.nan  # padding
-    return edges, torch.tensor([4, 4, 3, 0])
+    edges = torch.randn(4, N, N, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    edges[0, 0, 2], edges[1, :, N - 1] = -torch.inf, -torch.inf
+    edges[2, N - 1 :] = edges[2, :, N - 1 :] = torch.nan  # padding
+    return edges, torch.tensor([N, N, N - 1, 0])
 
 
 def answers(trees: SpanningTree, edges: Tensor, other: SpanningTree) -> list[Tensor]:
@@ -52,8 +55,8 @@ def test_items_of_all_lengths(dtype, monkeypatch):
 def test_best_trees_are_those_of_the_cpu():
     """Among ties, too; the second graph is not connected."""
     edges, lengths = graphs()
-    edges = torch.cat([edges, torch.randint(2, (2, 4, 4), generator=torch.Generator().manual_seed(1))])
-    lengths = torch.tensor([*lengths, 4, 1])
+    edges = torch.cat([edges, torch.randint(2, (2, N, N), generator=torch.Generator().manual_seed(1))])
+    lengths = torch.tensor([*lengths, N, 1])
 
     def found(device: str) -> tuple[Tensor, ...]:
         trees = SpanningTree(edges.to(device), lengths.to(device), validate_args=False)
@@ -79,7 +82,7 @@ def test_sparsemap_stays_on_the_device(monkeypatch):
 
 def test_required_edges_are_those_of_the_cpu():
     edges, lengths = graphs()
-    required = torch.zeros(4, 4, 4, dtype=torch.bool)
+    required = torch.zeros(4, N, N, dtype=torch.bool)
     required[:, 0, 1] = True
 
     def found(device: str) -> list[Tensor]:

@@ -113,6 +113,7 @@ def ask_for_samples(distribution):
 
 
 OWN = {
+    "ProjectiveTree, a step": ask_of_kernels,
     "CTC": ask_of_kernels,
     "PCFG": ask_of_grammars,
     "NonProjectiveTree": ask_of_arcs,
@@ -166,7 +167,7 @@ def distribution(structure, dtype):
     if structure == "BitSpanTree":
         return strukt.BitSpanTree(scores(2, 9, 9, 40), validate_args=False)
     if structure != "LinearChain":
-        return getattr(strukt, structure)(scores(2, 40, 41), validate_args=False)
+        return getattr(strukt, structure.split(",")[0])(scores(2, 40, 41), validate_args=False)
     return strukt.LinearChain(scores(2, 9, 64), scores(64, 64), validate_args=False)
 
 

@@ -46,6 +46,7 @@ EVENTS = {
 
 EXPECTED = {
     "ProjectiveTree": OF_CELLS,
+    "ProjectiveTree, a step": {"best.choose", "best.inside", "inside_outside.inside", "inside_outside.outside"},
     "BitSpanTree": OF_CELLS,
     "LinearChain": OF_CELLS | OF_TERMS | {
         "gpu_backward.outside", "gpu_viterbi.inside", "gpu_viterbi.walk", "gpu_forward.inside",
@@ -80,10 +81,13 @@ LARGEST = {"90": 232_448, "80": 166_912}
 
 CASES = list(itertools.product(("90", "80"), EXPECTED, ("float32", "float64")))
 
+QUICK = ("90", "ProjectiveTree, a step", "float32")
+"""What is compiled without `--slow`: the kernels of a training step and of a prediction."""
+
 
 @pytest.mark.parametrize(
     ("capability", "structure", "dtype"),
-    [pytest.param(*case, marks=pytest.mark.slow if index else ()) for index, case in enumerate(CASES)],
+    [pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow) for case in CASES],
 )
 def test_launches_compile(capability, structure, dtype):
     kernels = launched("engine.gpu", capability, structure, dtype)

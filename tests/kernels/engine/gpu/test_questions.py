@@ -26,7 +26,7 @@ from strukt.testing.subjects.tables import foldings
 pytestmark = needed
 
 QUICK = {
-    "log_partition": {"BitSpanTree", "LinearChain"},
+    "log_partition": {"BitSpanTree"},
     "max_marginals": {"SpanTree"},
     "cross_entropy": {"SpanTree"},
 }

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.kernels.engine.gpu.device import DEVICE, LAST, ON_GPU, by_kernels, needed, on_device
+from tests.kernels.engine.gpu.device import DEVICE, LAST, SLOW, by_kernels, needed, on_device
 
 from strukt.distributions import LinearChain
 from strukt.errors import InfeasibleError
@@ -28,11 +28,11 @@ def refuse(self):
     raise AssertionError("tensors were moved to the CPU")
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, pytest.param(torch.float32, marks=SLOW)], ids=str)
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if ON_GPU or name == "LinearChain" else pytest.mark.slow)
+        pytest.param(name, marks=() if name == "LinearChain" else SLOW)
         for name in HAS_MODE
     ],
 )
