@@ -163,6 +163,7 @@ for single_root in (True, False):
 """
 
 
+@pytest.mark.slow
 def test_sampling_ends_although_words_pull_at_each_other():
     """A random walk between such words would take e^200 steps; the process has 100 s."""
     subprocess.run([sys.executable, "-c", STRONG_CYCLES], check=True, timeout=100)

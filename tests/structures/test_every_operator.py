@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.further import SUBJECTS
 
 from strukt.inference.sparsemap import SparseMAP
 from strukt.testing.subjects import STRUCTURES
@@ -18,7 +19,7 @@ OPERATORS = (
 )
 CALLED = ("topk", "sample", "sample_without_replacement", "perturb_and_map", "rsample_relaxed", "sparsemap")
 
-of_every_structure = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
+of_every_structure = SUBJECTS
 
 
 def answer(distribution, operator):

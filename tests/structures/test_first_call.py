@@ -22,6 +22,7 @@ for question in (
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["", pytest.param("reference", marks=pytest.mark.slow)])
 def test_first_questions_do_not_import_sympy(backend):
     command, environment = [sys.executable, "-c", PROGRAM], {**os.environ, "STRUKT_BACKEND": backend}

@@ -111,7 +111,7 @@ def assert_events_have_scores(
 
 @pytest.mark.thinned("n", "change")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
-@pytest.mark.parametrize("n", [1, 2, 3, 31, 33])
+@pytest.mark.parametrize("n", [1, 2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (31, 33))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_k_best_are_those_of_the_reference(on, poisoned_memory, kind, n, change, tolerance):
     distribution = kind(n, change)

@@ -20,6 +20,7 @@ def drawn(subject, batch_shape):
     return leaves, distribution, subject.make(*case.scores, lengths=case.lengths).sample()
 
 
+@pytest.mark.thinned("subject", "batch_shape")
 @pytest.mark.parametrize("subject", EVERY, ids=lambda subject: subject.name)
 @pytest.mark.parametrize("batch_shape", [(), (3,), (2, 3)])
 def test_value_and_gradient_equal_score_less_log_partition(subject, batch_shape):

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
+from tests.further import SUBJECTS
 from torch.func import grad, jvp
 
 from strukt import KDPP, NonProjectiveTree
 from strukt.losses import entmax_loss
 from strukt.mappings import budget, entmax, fusedmax, ksubset, normmax, oscarmax, sparsemax
-from strukt.testing.subjects import STRUCTURES
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*torch.jit.script. is deprecated:DeprecationWarning"  # PyTorch's own
@@ -27,7 +27,7 @@ def is_right(total, leaves):
     return True
 
 
-@pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
+@SUBJECTS
 def test_forward_over_forward_is_right_or_refused(subject):
     case = subject.case((2,), lengths=[3, 2], size=3)
     leaves = tuple(score.detach() for score in case.scores)

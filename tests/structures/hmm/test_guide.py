@@ -35,6 +35,7 @@ def enumerated(
     return chances.view((V,) * N), (chances * met).view((V,) * N)
 
 
+@pytest.mark.thinned("kind", "end", "prompt")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CONSTRAINTS)
 @pytest.mark.parametrize("end", [None, END])

@@ -41,6 +41,7 @@ def test_marginals_are_the_diagonal_of_kulesza_and_taskar(k):
     assert found.sum().item() == pytest.approx(k)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
 @pytest.mark.parametrize("k", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 3, 4))])
 def test_gradients_in_the_kernel(k):
@@ -59,7 +60,7 @@ def test_gradients_in_the_kernel(k):
 
 
 @pytest.mark.thinned("kernel", "k")
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kernel", [torch.eye(4), torch.diag(torch.tensor([2.0, 2.0, 1.0, 1.0]))])
 def test_gradients_where_eigenvalues_repeat(kernel, k):
     """Eigenvectors have no derivatives there."""

@@ -155,8 +155,8 @@ def test_heavy_duplicates_beside_light_items(gap):
 
 @pytest.mark.parametrize(
     ("rank", "k", "repeated"), [
-        (2, 2, False),
         (3, 2, True),
+        pytest.param(2, 2, False, marks=pytest.mark.slow),
         pytest.param(2, 1, False, marks=pytest.mark.slow),
         pytest.param(3, 3, True, marks=pytest.mark.slow),
     ],

@@ -275,6 +275,7 @@ def test_too_many_rules_are_not_multiplied_out():
         composed(torch.zeros(1, 1, labels), torch.zeros(1, 1, labels), torch.zeros(1, 1, 1))
 
 
+@pytest.mark.thinned("change", "spans")
 @pytest.mark.parametrize("change", [unchanged, sparse])
 @pytest.mark.parametrize("spans", [False, True])
 def test_both_backends_sample_from_the_same_distribution(on, change, spans):

@@ -97,7 +97,7 @@ def sparse(scores: Tensor) -> Tensor:
 CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (sparse, 1e-10)]
 
 
-@pytest.mark.thinned("n", "change")
+@pytest.mark.thinned("n", "change", "shared")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize("shared", [True, False])
@@ -112,6 +112,7 @@ def test_grammars_of_any_number_of_labels(on, poisoned_memory, shared, s, p):
     assert_backends_agree(on, lambda: build(6, s, p, shared=shared), 1e-10)
 
 
+@pytest.mark.slow
 def test_a_long_sentence(on, poisoned_memory):
     assert_backends_agree(on, lambda: build(33, 4, 3), 1e-10)
 
@@ -178,7 +179,7 @@ def test_one_thread_and_four_agree(on, four_threads):
         assert torch.allclose(parallel[name], value, rtol=1e-12, atol=1e-12), name
 
 
-@pytest.mark.parametrize("change", [unchanged, sparse])
+@pytest.mark.parametrize("change", [pytest.param(unchanged, marks=pytest.mark.slow), sparse])
 def test_both_backends_sample_from_the_same_distribution(on, change):
     trees = feasible(build(7, 2, 2, change)[0])
     labels = torch.arange(4)

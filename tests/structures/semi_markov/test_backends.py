@@ -45,7 +45,7 @@ def states(segments: Tensor, transition: Tensor, each: Tensor) -> list[float]:
     return chart[:, 0].tolist()
 
 
-@pytest.mark.thinned("c", "change")
+@pytest.mark.thinned("c", "change", "kind")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("c", [1, 2, 3, 31, 33, 65])
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,7 +53,7 @@ def test_any_number_of_labels(on, poisoned_memory, kind, c, change, tolerance):
     assert_backends_agree(on, build(kind, 6, 3, c, change), tolerance)
 
 
-@pytest.mark.thinned("n", "k")
+@pytest.mark.thinned("n", "k", "kind")
 @pytest.mark.parametrize("k", [1, 2, 3, 31, 65])
 @pytest.mark.parametrize("n", [1, 2, 3, 33, 65])
 @pytest.mark.parametrize("kind", ["none", "shared", "per position"])
@@ -61,6 +61,7 @@ def test_any_length_and_any_duration(on, poisoned_memory, kind, n, k):
     assert_backends_agree(on, build(kind, n, k, 3, unchanged), 1e-10)
 
 
+@pytest.mark.thinned("change", "kind")
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_segments_longer_than_the_sequence(on, poisoned_memory, kind, change, tolerance):
@@ -194,7 +195,7 @@ def test_transitions_that_are_all_forbidden_leave_one_segment(on):
 
 
 @pytest.mark.thinned("scale", "kind")
-@pytest.mark.parametrize("scale", [1.0, 30.0, 1e4])
+@pytest.mark.parametrize("scale", [pytest.param(1.0, marks=pytest.mark.slow), 30.0, 1e4])
 @pytest.mark.parametrize("kind", ["none", "shared"])
 def test_long_sequences(on, poisoned_memory, kind, scale):
     segments = scale * normal(2, 400, 5, 4)
@@ -215,9 +216,10 @@ def test_the_size_of_the_total_costs_no_precision(penalty):
     assert torch.allclose(large.log_partition, small.log_partition + 3e7, rtol=1e-14)
 
 
-@pytest.mark.thinned("kind", "scale")
 @pytest.mark.parametrize("scale", [1.0, 300.0])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind == "shared" else pytest.mark.slow) for kind in KINDS]
+)
 def test_both_backends_sample_from_the_same_distribution(on, kind, scale):
     distribution = build(kind, 8, 3, 3, lambda scores: scale * scores)()[0]
     for backend in ("cpu", "reference"):

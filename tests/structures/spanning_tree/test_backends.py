@@ -66,6 +66,7 @@ def test_both_arcs_of_an_edge_come_back_as_their_sum():
     assert torch.allclose(back, edges * twice)
 
 
+@pytest.mark.thinned("scale", "required")
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
 @pytest.mark.parametrize("required", [False, True])
 def test_entropies_and_derivatives_of_marginals(on, poisoned_memory, required, scale):

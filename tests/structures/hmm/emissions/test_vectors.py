@@ -101,6 +101,7 @@ def test_a_batch_gives_what_its_items_give_in_single_precision_too(hmm, x):
     assert torch.allclose(single.log_prob(x, LENGTHS).double(), alone, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_long_sequences_do_not_underflow():
     hmm = model_of_vectors("diagonal", z=4)
     x, states = hmm.sample_with_states((), 10_000)
