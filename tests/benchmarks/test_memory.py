@@ -22,6 +22,7 @@ def test_peak_sees_what_was_freed_again() -> None:
     assert MEGABYTES - 4 < (peak - baseline) / 2**20 < MEGABYTES + 32  # the kernel counts in batches of pages
 
 
+@pytest.mark.slow
 def test_peak_forgets_earlier_peaks() -> None:
     allocate_and_free()
     baseline = memory.resident()

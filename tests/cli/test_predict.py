@@ -126,6 +126,7 @@ def test_plain_text(parser, monkeypatch, capsys):
     assert [sentence.forms for sentence in sentences] == [["x", "=", "国", "(", "y", ")"], ["return", "x"]]
 
 
+@pytest.mark.slow
 def test_output_appears_before_the_input_ends(tagger, treebank, tmp_path):
     expected = Path(treebank.test).read_bytes().splitlines(keepends=True)[0]
     with open(tmp_path / "out.conllu", "wb") as output:

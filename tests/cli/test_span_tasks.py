@@ -79,7 +79,12 @@ def test_the_published_loss_is_a_criterion(name, corpora, tmp_path, capsys):
     assert "--tree_weight is 1.0, but has no effect; it needs --criterion bits" in capsys.readouterr().err
 
 
-TASKS = [(task, criterion) for task in ("constituency", "ner") for criterion in ("likelihood", "bits")]
+QUICK = {("constituency", "bits"), ("ner", "likelihood")}
+TASKS = [
+    pytest.param((task, criterion), marks=() if (task, criterion) in QUICK else pytest.mark.slow)
+    for task in ("constituency", "ner")
+    for criterion in ("likelihood", "bits")
+]
 
 
 @pytest.fixture(params=TASKS, ids="-".join)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from strukt.errors import MissingExtraError
 
 CODE = """
@@ -19,6 +21,7 @@ for package, module in (("spacy", "strukt.spacy"), ("transformers", "strukt.hf")
 """
 
 
+@pytest.mark.slow
 def test_the_extra_is_named():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300)
     extras = ("spacy", "spacy"), ("transformers", "hf")

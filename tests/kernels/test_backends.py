@@ -212,7 +212,11 @@ def test_trees_with_codes_of_any_length(on, poisoned_memory, bits, n, change, to
 
 
 @pytest.mark.parametrize(
-    "change", [lambda spans: spans + 40, lambda spans: 3 * spans, lambda spans: 30 * spans]
+    "change",
+    [
+        lambda spans: spans + 40,
+        *(pytest.param(lambda spans, by=by: by * spans, marks=pytest.mark.slow) for by in (3, 30)),
+    ],
 )
 def test_long_span_trees(on, poisoned_memory, change):
     """Totals of long sentences underflow or overflow unless the scores are shifted."""
@@ -236,6 +240,7 @@ def penalised(scores: Tensor) -> Tensor:
     return torch.where(scores > 0.15, scores - 900, scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "single_root"),
     [

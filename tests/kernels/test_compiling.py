@@ -67,6 +67,7 @@ def test_short_compilations_add_up(capsys):
     assert capsys.readouterr().err.count("compiling") == 1
 
 
+@pytest.mark.slow
 def test_a_short_one_is_not_worth_a_line(capsys):
     compile_one(Notice(patience=1.0))
     time.sleep(1.1)

@@ -115,13 +115,9 @@ def counts_elsewhere(*arguments, **environment):
     return dict(map(json.loads, result.stdout.splitlines()))
 
 
+@pytest.mark.slow  # a process, too; on the CPU, `test_executor` counts what this device does
 @pytest.mark.parametrize(
-    "subject",
-    [
-        "LinearChain, shared transition",
-        pytest.param("NonProjectiveTree, single root", marks=pytest.mark.slow),  # takes a minute
-        pytest.param("CTC", marks=pytest.mark.slow),
-    ],
+    "subject", ["LinearChain, shared transition", "NonProjectiveTree, single root", "CTC"]
 )
 def test_the_reference_of_another_device_is_an_executor(subject):
     """Of a step; the count includes views."""

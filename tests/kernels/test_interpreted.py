@@ -68,6 +68,7 @@ print(len(compiled.buffer))
 """
 
 
+@pytest.mark.slow
 def test_no_kernel_is_compiled_or_loaded_for_them(tmp_path):
     """In a process of its own, with an empty cache."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -29,6 +29,7 @@ def compare():
     sys.exit(0 if faults_of_large_blocks() < given_back / 2 else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="another C library than that of GNU")
 def test_large_blocks_no_longer_fault():
     assert children.run(compare) == 0
@@ -88,6 +89,7 @@ def is_kept(shapes):
     return "cache_hit" in made[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
     reason="PyTorch does not multiply by oneDNN in bfloat16 on this processor",

@@ -115,8 +115,13 @@ LARGE = {
 }
 """Structures, and the shapes of their scores."""
 
+LONG = {"segments 8x128x8x16", "CTC 16x200x32"}
+"""Those whose operations the profiler records for seconds."""
 
-@pytest.mark.parametrize("name", LARGE)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in LARGE]
+)
 def test_a_step_takes_at_most_1500_launches(name):
     """References take 6,800 to 25,800."""
     make, shapes = LARGE[name]
