@@ -1,6 +1,8 @@
 """Trainings that are killed leave nothing half-written and are resumed to the same bits."""
 
+import itertools
 import json
+import os
 import random
 import signal
 import time
@@ -10,12 +12,9 @@ from tests import children, tiny_corpora
 
 from strukt.errors import DataError
 from strukt.train import saved_model
+from strukt.train.fit import fit
 
 KILLED, TERMINATED = -signal.SIGKILL, -signal.SIGTERM
-
-
-def slow(value):
-    return pytest.param(value, marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +105,34 @@ def test_killed_again_and_again(config, uninterrupted, tmp_path):
     assert result(output) == uninterrupted
 
 
+class Stopped(BaseException):
+    """What no training expects."""
+
+
+def test_stopped_while_it_saves(config, tmp_path, monkeypatch):
+    """As when it is killed at the seventh rename, but without a process: it is resumed to the same bits."""
+    assert fit("dependency", config, tmp_path / "whole")
+    replace, renames = os.replace, itertools.count()
+
+    def replace_or_stop(*arguments):
+        if next(renames) == 6:
+            raise Stopped
+        replace(*arguments)
+
+    output = tmp_path / "model"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", replace_or_stop)
+        with pytest.raises(Stopped):
+            fit("dependency", config, output)
+    assert_unfinished(output)
+    fit("dependency", config, output, resume=True)
+    assert result(output) == result(tmp_path / "whole")
+    assert not (output / "training" / "checkpoints").exists()
+
+
 # Renames make what was written visible: each of them is a moment at which a save is half done.
-@pytest.mark.parametrize("rename", [slow(0), slow(2), 6, slow(7), slow(13)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rename", [0, 2, 6, 7, 13])
 def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_rename=rename) == KILLED
