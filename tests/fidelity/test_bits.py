@@ -19,7 +19,8 @@ LABELS = Vocabulary(["", "NP", "VP"])
 LENGTHS = [3, 2, 1]
 PRETRAINED = {"bert-large-cased": 1024, "xlnet-large-cased": 1024, "bert-base-chinese": 768}
 """Sizes of the vectors of the pretrained models."""
-EVERY = pytest.mark.parametrize("variant", ["self", "sup", "hash", "max"])
+VARIANTS = ("self", "sup", "hash", "max")
+EVERY = pytest.mark.parametrize("variant", VARIANTS)
 
 TREES = {1: [[(1, 1)]], 2: [[(1, 2), (1, 1), (2, 2)]]}
 """All binary trees over a few words: spans from a first to a last word, both counted from 1."""
@@ -162,7 +163,9 @@ def test_marginals_are_those_of_span_and_bit():
             torch.testing.assert_close(place, expected, rtol=1e-10, atol=1e-12)
 
 
-@EVERY
+@pytest.mark.parametrize(
+    "variant", [pytest.param(each, marks=pytest.mark.slow if each in ("self", "max") else ()) for each in VARIANTS]
+)
 def test_the_published_loss_is_that_of_all_pairs_of_spans(variant):
     model, views = layer(variant), [vectors(1).requires_grad_(), vectors(2).requires_grad_()]
     found = model.loss(views, gold(), torch.tensor(LENGTHS))

@@ -60,6 +60,7 @@ def test_tables_of_distances(decomposition, distance):
     require_same(layer, Model(t, distance, 2), n=1)
 
 
+@pytest.mark.thinned("distance", "options")
 @pytest.mark.parametrize("distance", [0, 1, 3])
 @pytest.mark.parametrize("options", [{}, {"root_labels": 3}, {"symmetric": True}, {"features": 2}])
 def test_scores_of_distances_beside_one_table(options, distance):

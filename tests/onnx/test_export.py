@@ -212,6 +212,7 @@ def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path)
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_export_leaves_nothing_in_the_way(tmp_path, monkeypatch):
     (tmp_path / "README.md").write_text("notes")
     written = []
@@ -227,6 +228,7 @@ def test_an_interrupted_export_leaves_nothing_in_the_way(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_with_the_folder(tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))  # room for descriptions, not for a graph

@@ -40,7 +40,14 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(KINDS))
+LONG = {"pt", "root"}
+"""Kinds that learn for a second; with probabilities, the transformer of `root` always runs."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(kind, marks=pytest.mark.slow if kind in LONG else ()) for kind in sorted(KINDS)],
+)
 def model(request):
     return learning.learned(Classifier, KINDS[request.param], SENTENCES, 80, rate=2e-2)[0]
 

@@ -86,7 +86,7 @@ def test_the_loss_is_the_sum_of_five_cross_entropies(model):
 
 @pytest.mark.thinned("parents", "scheme")
 @pytest.mark.parametrize("scheme", ["direct", "published"])
-@pytest.mark.parametrize("parents", ["relative", "absolute", "attention"])
+@pytest.mark.parametrize("parents", [pytest.param("relative", marks=pytest.mark.slow), "absolute", "attention"])
 def test_every_scheme_and_kind_of_parents_is_learned_by_heart(scheme, parents):
     one = config()
     one.scheme, one.parents = scheme, parents

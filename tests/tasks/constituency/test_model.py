@@ -29,7 +29,9 @@ def by_heart(criterion):
     return learned(ConstituencyParser, config(criterion=criterion), SENTENCES, steps)[0]
 
 
-@pytest.fixture(params=CRITERIA)
+@pytest.fixture(
+    params=[pytest.param(each, marks=pytest.mark.slow if each == "margin" else ()) for each in CRITERIA]
+)
 def model(request):
     return by_heart(request.param)
 

@@ -75,7 +75,7 @@ def test_ten_words_are_noted_with_their_probabilities(model):
     assert (again.label, again.forms) == ("word5", SENTENCES[5].forms)
 
 
-@pytest.fixture(scope="module", params=["encoder", "latent-tree"])
+@pytest.fixture(scope="module", params=["encoder", pytest.param("latent-tree", marks=pytest.mark.slow)])
 def by_vectors(request, tmp_path_factory):
     """A model whose vectors are gone once it has learned."""
     path = tmp_path_factory.mktemp("vectors") / "vectors.txt"

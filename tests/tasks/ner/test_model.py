@@ -33,7 +33,7 @@ def by_heart(criterion="likelihood", **options):
     return learned(EntityModel, config(criterion=criterion, **options), SENTENCES, **pace)[0]
 
 
-@pytest.fixture(params=NESTING)
+@pytest.fixture(params=[pytest.param(each, marks=pytest.mark.slow if each == "bits" else ()) for each in NESTING])
 def model(request):
     return by_heart(request.param)
 

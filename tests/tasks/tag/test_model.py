@@ -107,7 +107,10 @@ def tagged(*rows):
     return list(columns.read(io.BytesIO(text.encode())))
 
 
-@pytest.mark.parametrize("scheme", IN_SCHEMES)
+@pytest.mark.parametrize(
+    "scheme",
+    [pytest.param(each, marks=() if each in ("bio", "bmes") else pytest.mark.slow) for each in IN_SCHEMES],
+)
 def test_every_scheme_trains_and_holds_in_predictions(scheme):
     sentences = tagged(IN_SCHEMES[scheme], ["O", *IN_SCHEMES[scheme]])
     config = tiny_corpora.tag_config(criterion="crf", constraints=scheme)
