@@ -108,7 +108,17 @@ CONSOLE = [page for page in PAGES if any(map(runs, commands(page)))]
 
 
 @pytest.mark.filterwarnings("default")  # as they are for those who type the commands
-@pytest.mark.parametrize("page", CONSOLE, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=pytest.mark.slow if page.parent.name == "recipes" else (),  # guides run commands like theirs
+        )
+        for page in CONSOLE
+    ],
+)
 def test_commands_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for command in filter(runs, commands(page)):
@@ -172,7 +182,7 @@ def call(arguments: list[str], capsys) -> str:
 def shortened(arguments: list[str]) -> list[str]:
     """The same command, for a training of moments."""
     if arguments[0] == "make":
-        return re.sub(r"\0-n\0\d+", "\0-n\0" + "300", "\0".join(arguments)).split("\0")
+        return re.sub(r"\0-n\0\d+", "\0-n\0" + "60", "\0".join(arguments)).split("\0")
     if arguments[0] != "train" or "--print_config" in arguments:
         return arguments
     config = TASKS[arguments[1]].config_class()()

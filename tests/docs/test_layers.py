@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,20 @@ def layers() -> dict[str, int]:
 LAYERS = layers()
 
 
+@cache
+def imports(path: Path) -> list[ast.ImportFrom]:
+    """The statements of a file that import names, anywhere in it."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.ImportFrom)]
+
+
 def imported(path: Path) -> set[str]:
     """The parts of the package that a file imports from, anywhere in it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "strukt":
+    for node in imports(path):
+        if node.module == "strukt":
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("strukt."):
+        elif (node.module or "").startswith("strukt."):
             found.add(node.module.split(".")[1])
     return found
 
@@ -52,8 +60,8 @@ def test_imports_go_downwards(part):
 def files_imported(path: Path) -> set[Path]:
     """The files of the package that a file imports, anywhere in it; packages stand for their `__init__.py`."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "strukt":
+    for node in imports(path):
+        if (node.module or "").split(".")[0] == "strukt":
             folder = ROOT.joinpath(*node.module.split(".")[1:])
             found |= {folder.with_suffix(".py"), *(folder / f"{alias.name}.py" for alias in node.names)}
     return {file for file in found if file.exists()}

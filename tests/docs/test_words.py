@@ -85,9 +85,12 @@ def code(text: str) -> Iterator[str]:
             yield from block.splitlines()
 
 
+parsed = cache(ast.parse)
+
+
 def docstrings(source: str) -> Iterator[str]:
     """The docstrings of a module, those of attributes and constants, too: all statements that are a string."""
-    statements = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    statements = [node.value for node in ast.walk(parsed(source)) if isinstance(node, ast.Expr)]
     values = [value.value for value in statements if isinstance(value, ast.Constant)]
     yield from (value for value in values if isinstance(value, str))
 
@@ -175,7 +178,7 @@ def test_words_of_docstrings(package, words):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_say_what_they_hold(package):
     for path in sorted((SOURCES / package).rglob("*.py")):
-        names = set(names_bound(ast.parse(text_of(path)))) - OTHERS_NAMES
+        names = set(names_bound(parsed(text_of(path)))) - OTHERS_NAMES
         vague = {name for name in names if VAGUE & set(name.rpartition(".")[2].lower().split("_"))}
         assert vague == set(), name_of(path)
 
