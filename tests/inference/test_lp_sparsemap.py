@@ -61,6 +61,7 @@ def test_equals_the_quadratic_program(graph, seed, scale):
         np.testing.assert_allclose(found.marginals[item].numpy(), expected, atol=1e-10)
 
 
+@pytest.mark.thinned("seed", "form")
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("form", ["plain", "ties", "large", "forbidden"])
 def test_random_graphs_equal_the_quadratic_program_or_say_that_they_are_infeasible(seed, form):
@@ -206,7 +207,7 @@ def test_gradients_have_the_same_relative_error_at_every_scale_of_the_cotangent(
         torch.testing.assert_close(grad / scale, whole, atol=1e-13, rtol=0)
 
 
-@pytest.mark.parametrize(("table", "scale"), [(FEW, 0.3), (ALL, 1.0)])
+@pytest.mark.parametrize(("table", "scale"), [(FEW, 0.3), pytest.param(ALL, 1.0, marks=pytest.mark.slow)])
 def test_derivatives_of_own_scores_to_second_order(table, scale):
     """All assignments of the table carry the point, or some do, and depend on the others."""
     scores, pairs, own = (

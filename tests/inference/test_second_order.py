@@ -231,7 +231,9 @@ def test_pair_scores_may_be_shared_by_all_items(infer):
     assert all(map(torch.equal, shared, copied))
 
 
-@EITHER
+@pytest.mark.parametrize(
+    "infer", [pytest.param(second_order.mean_field, marks=pytest.mark.slow), second_order.belief_propagation]
+)
 def test_transforms_and_compiled_programs(infer):
     scores = random_scores(3, batch=(4,))
     expected = answers(infer, scores)

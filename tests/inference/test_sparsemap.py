@@ -81,7 +81,10 @@ def test_kernels_equal_the_mode_oracle_asked_in_rounds(kind, monkeypatch):
 
 
 @pytest.mark.thinned("kind", "method")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow if kind in ("spans", "projective") else ()) for kind in KINDS],
+)
 @pytest.mark.parametrize("method", ["conditional_gradient", "away_step", "pairwise"])
 def test_conditional_gradients_come_to_the_same_point(kind, method):
     structure = random_structures()[kind]

@@ -45,7 +45,14 @@ def test_trees_as_deep_as_the_sentence_is_long(backend, n, monkeypatch):
     assert ProjectiveTree(arcs).mode.tolist() == list(range(n))
 
 
-@pytest.mark.parametrize("name", ["SpanTree", "ProjectiveTree", "NonProjectiveTree", "PCFG"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SpanTree",
+        "NonProjectiveTree",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("ProjectiveTree", "PCFG")),
+    ],
+)
 def test_many_best_structures_fit_into_memory(name):
     """The 15 best trees of 25 words take more than 11 GB elsewhere (pytorch-struct #53)."""
     make, scores = LONG[name][0], long_scores(name)

@@ -66,7 +66,13 @@ def test_the_value_is_the_conjugate(loss, mapping, parameter):
     assert torch.allclose(difference, slopes, atol=1e-5)
 
 
-@KINDS
+@pytest.mark.parametrize(
+    ("loss", "mapping", "parameter"),
+    [
+        pytest.param(*kind, marks=pytest.mark.slow if place % 2 and place < len(BY_ALPHA) else ())
+        for place, kind in enumerate(KINDS.args[1])
+    ],
+)
 def test_all_derivatives(loss, mapping, parameter):
     x, target = normal(3, 6, seed=5).requires_grad_(), target_for(mapping, 3, 6)
     each = torch.full((3, 1), parameter, dtype=torch.float64, requires_grad=mapping not in SUBSETS)

@@ -29,6 +29,7 @@ def waits_of(function, *tensors):
         return [wait for wait in waits if "_local_scalar_dense" in wait]
 
 
+@pytest.mark.thinned("name", "target")
 @pytest.mark.parametrize("target", [CLASSES, POINTS], ids=["classes", "points"])
 @pytest.mark.parametrize("name", OF_VECTORS)
 def test_losses_of_vectors(name, target):

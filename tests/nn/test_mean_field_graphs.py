@@ -44,6 +44,7 @@ def agree(result, expected):
         torch.testing.assert_close(mine, right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", SOME)
 def test_compiled_without_a_break(options):
     model, x = encoder(**options), words(3, 6).requires_grad_()

@@ -143,6 +143,7 @@ def test_the_course_is_that_of_the_graph(order, damping, steps):
     require_same(made(root_labels=2, distance=1, updates=updates_of(order, *steps, *damping)))
 
 
+@pytest.mark.thinned("order", "choice")
 @pytest.mark.parametrize("order", ["asynchronous", "synchronous"])
 @pytest.mark.parametrize("choice", ["all-dep", "dep-split", "single-split"])
 @pytest.mark.parametrize(
