@@ -4,10 +4,12 @@ import errno
 import gzip
 import io
 import os
+import sys
 
 import pytest
 
 from strukt.data import files
+from strukt.data.files import streams
 from strukt.errors import DataError
 
 
@@ -93,6 +95,17 @@ def test_file_is_closed_when_reading_stops_early(tmp_path):
     next(reader)
     reader.close()  # a file left open would be a ResourceWarning, which fails the test
     path.unlink()
+
+
+def test_a_file_read_in_part_is_closed_without_a_message_when_python_exits(monkeypatch):
+    """By then, the names in modules may be None."""
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    read_in_part = files.lines(io.BytesIO(b"a\nb\n"))
+    assert next(read_in_part) == "a"
+    monkeypatch.setattr(streams, "zlib", None)
+    del read_in_part
+    assert not ignored
 
 
 def test_names():

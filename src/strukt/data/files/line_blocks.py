@@ -80,6 +80,8 @@ def parsed(source: Source, report: Report, rule: str, parse: Callable[[Block], P
     """
     for block in line_blocks(source, report):
         try:
-            yield parse(block)
+            sentence = parse(block)
         except LineError as error:
             report(Problem(rule, error.message, error.remedy, block.path, block.line))
+        else:
+            yield sentence

@@ -105,20 +105,27 @@ def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
 def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
     """Yield the lines as bytes; stop early at a problem after which nothing can be read."""
     number = 0
+    # No `try` around `yield`: if Python exits before the last line, the exceptions that it names may be gone.
+    while raw := _next_line(stream, path, number, report):
+        number += 1
+        if len(raw) > LONGEST_LINE:
+            message = f"the line has more than {LONGEST_LINE:,} bytes"
+            report(Problem("line-length", message, "is this a corpus?", path, number))
+            return
+        yield raw
+
+
+def _next_line(stream: IO[bytes], path: str, before: int, report: Report) -> bytes:
+    """Return the line after `before` others; nothing at the end, or at a problem after which nothing can be read."""
     try:
-        while raw := stream.readline(LONGEST_LINE + 1):
-            number += 1
-            if len(raw) > LONGEST_LINE:
-                message = f"the line has more than {LONGEST_LINE:,} bytes"
-                report(Problem("line-length", message, "is this a corpus?", path, number))
-                return
-            yield raw
+        return stream.readline(LONGEST_LINE + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         message = "the compressed file is damaged or cut short after this line"
-        report(Problem("compression", message, "fetch it again", path, number or None))
+        report(Problem("compression", message, "fetch it again", path, before or None))
     except OSError as error:
         message = f"the file cannot be read further: {error.strerror or error}"
-        report(Problem("reading", message, "check the disk", path, number or None))
+        report(Problem("reading", message, "check the disk", path, before or None))
+    return b""
 
 
 class _Decoder:
