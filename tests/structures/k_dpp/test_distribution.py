@@ -29,6 +29,17 @@ def test_independent_items_are_a_k_subset(n, k):
     assert torch.allclose(points.marginals, subsets.marginals, atol=1e-10)
 
 
+@pytest.mark.parametrize(("n", "low", "high"), [(4, 0, 1), (5, 1, 3), (6, 1, 3), (12, 1, 5), (60, 5, 30)])
+def test_items_of_a_batch_may_have_different_sizes(n, low, high):
+    """The sums of all sizes are read from the same points, at which none may alias with another."""
+    size = torch.arange(low, high + 1)
+    weights = 0.3 * normal(n)
+    points = KDPP(torch.diag(weights.exp()).expand(len(size), n, n), size)
+    subsets = KSubset(weights.expand(len(size), n), size)
+    assert torch.allclose(points.log_partition, subsets.log_partition, rtol=1e-11, atol=1e-11)
+    assert torch.allclose(points.marginals, subsets.marginals, atol=1e-10)
+
+
 @pytest.mark.parametrize("k", [1, 2, 5, 10, 19, 20])
 def test_marginals_are_the_diagonal_of_kulesza_and_taskar(k):
     """Sums over eigenvectors: V diag(lambda_i e_(k-1)(others) / e_k) V^T (2012, section 5.2)."""

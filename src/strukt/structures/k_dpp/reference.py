@@ -39,7 +39,8 @@ class Determinantal(SubsetEvents):
         items = Items.load(*arguments)
         tilt = find_tilt(items)
         ensemble = Ensemble.tilted(items, tilt)
-        count = _count_points(largest(items.size, arguments[0].shape[-1]), arguments[0].shape[-1])
+        n = arguments[0].shape[-1]
+        count = _count_points(n - largest(n - items.size, n), largest(items.size, n), n)
         angle = math.pi / count * torch.arange(1, count, 2, dtype=tilt.dtype, device=tilt.device)
         point = torch.polar(torch.ones_like(angle), angle)[:, None, None]
         omission, interaction = ensemble.omission()[:, None], ensemble.interaction[:, None]
@@ -66,17 +67,18 @@ class Determinantal(SubsetEvents):
         return score
 
 
-def _count_points(size: int, n: int) -> int:
-    """Return an even number of points for which the sizes that alias with ``size`` have negligible probability.
+def _count_points(low: int, high: int, n: int) -> int:
+    """Return an even number of points at which no size k from ``low`` to ``high`` aliases with a probable size.
 
-    Sizes that differ by a multiple of this number are indistinguishable. By Chernoff's bound, a random size with
-    mean mu, here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m.
+    Sizes that differ by a multiple of this number are indistinguishable; none is above n. By Chernoff's bound, a
+    random size with mean mu, here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m. The
+    distance of such an m from k grows with k.
     """
-    mean = size + 1
-    most = size + 2
-    while most <= n and most - mean + most * math.log(mean / most) > NEGLIGIBLE:
+    mean = high + 1
+    most = high + 2
+    while most - high <= n - low and most - mean + most * math.log(mean / most) > NEGLIGIBLE:
         most += 1
-    return 2 * math.ceil(min(max(most - size, size + 1), n + 1) / 2)
+    return 2 * math.ceil(min(max(most - high, high + 1), n + 1) / 2)
 
 
 REFERENCE = Determinantal(enumeration.recursion, count=3)
