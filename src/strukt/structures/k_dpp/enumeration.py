@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import require_one_forward_mode
 from strukt.kernels.semiring import NEG_INF, Semiring
 from strukt.structures.k_dpp.items import clean_kernel, rank, rank_tolerance
 from strukt.structures.k_subset.reference import padded
@@ -52,19 +51,16 @@ def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
         kernel: ``(..., g, n, n)``; g divides the batch.
         sets: Masks ``(..., batch, count, n)``.
         lengths: ``(batch,)``.
-
-    Raises:
-        NotImplementedError: In forward mode over forward mode, where `torch.linalg.slogdet` is wrong.
     """
-    if not torch.compiler.is_compiling():
-        require_one_forward_mode()
     tolerance = rank_tolerance(kernel)
     cleaned = clean_kernel(kernel.double(), lengths).unsqueeze(-3)
     pairs = sets.unsqueeze(-1) & sets.unsqueeze(-2)
     identity = torch.eye(sets.shape[-1], dtype=torch.float64, device=sets.device)
     independent = rank(cleaned, sets, tolerance) == sets.sum(-1)
     chosen = torch.where(pairs & independent[..., None, None], cleaned, identity)
-    return torch.where(independent, torch.linalg.slogdet(chosen).logabsdet, NEG_INF)
+    # Cholesky, since derivatives of the forward mode of torch.linalg.slogdet are wrong.
+    roots = torch.linalg.cholesky_ex(chosen).L.diagonal(dim1=-2, dim2=-1)
+    return torch.where(independent, 2 * roots.log().sum(-1), NEG_INF)
 
 
 def max_marginals(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Tensor:
