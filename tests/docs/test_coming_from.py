@@ -17,7 +17,7 @@ from strukt import HMM, FactorGraph, GaussianMixture, LinearChain, Poisson, nn
 from strukt.distributions import StructuredDistribution
 from strukt.factor_graph import factors
 from strukt.inference.lp_sparsemap.admm import Solution
-from strukt.losses.vectors import Options
+from strukt.losses import Options
 from strukt.sklearn import ChainClassifier
 from strukt.structures.hmm.results import Fit
 from strukt.structures.topk import TopK

@@ -10,9 +10,9 @@ Examples:
 from strukt.losses.contrastive_hashing import contrastive_hashing
 from strukt.losses.ctc import ctc_loss
 from strukt.losses.rnnt import rnnt_loss
+from strukt.losses.rows import Options
 from strukt.losses.structures import fenchel_young_loss
 from strukt.losses.vectors import (
-    Options,
     budget_loss,
     entmax15_loss,
     entmax_loss,

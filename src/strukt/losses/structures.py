@@ -57,6 +57,9 @@ def fenchel_young_loss(
     Warns:
         UserWarning: With ``"sparsemap"``, if ``max_iterations`` is None and some item did not converge.
 
+    Complexity: One log-partition for ``"entropy"``, one mode for None, and up to ``max_iterations`` modes for
+        ``"sparsemap"``.
+
     Examples:
         >>> from strukt.distributions import LinearChain
         >>> unary = torch.tensor([[2.0, 0.0], [0.0, 1.5]], requires_grad=True)

@@ -47,10 +47,26 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
 
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_{i<j} max(p_i, p_j)
 
-    Arguments, result and errors are those of `fusedmax`. The published algorithm compares absolute scores and
-    clips them at 0, so it returns this solution only if all scores are well above 0.
+    The published algorithm compares absolute scores and clips them at 0, so it returns this solution only if all
+    scores are well above 0.
+
+    Args:
+        x: Scores, of any shape; half precision is computed in float32.
+        weight: 0 or more, and finite; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+            Differentiable.
+        dim: The axis of the probabilities.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
+            all are masked, all probabilities are 0. None for no mask.
+
+    Returns:
+        Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
+        times.
 
     Complexity: O(d log d) for each row of d scores.
+
+    Raises:
+        ValueError: If ``x`` is not floating-point, the shape or type of another argument does not fit, or ``dim``
+            or ``weight`` is out of range.
 
     Source: Niculae and Blondel (2017).
 

@@ -41,9 +41,23 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
     """Return the point nearest to the scores, with entries from 0 to 1 that sum to at most k: a relaxed subset.
 
-    Arguments, errors and complexity are those of `ksubset`. If the scores, clipped to [0, 1], sum to at most k,
-    they are the result; otherwise it is that of `ksubset`. Differentiable any number of times; NaN in a row with
-    NaN.
+    If the scores, clipped to [0, 1], sum to at most k, they are the result; otherwise it is that of `ksubset`.
+
+    Args:
+        x: Scores, of any shape; half precision is computed in float32.
+        k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
+        dim: The axis of the items.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf, so that their entries are
+            0. None for no mask.
+
+    Returns:
+        Entries in the shape and type of ``x``, differentiable any number of times; NaN in a row with NaN.
+
+    Complexity: Typically O(d) for each row of d scores.
+
+    Raises:
+        ValueError: If ``x`` is not floating-point, the shape or type of another argument does not fit, or ``dim``
+            or ``k`` is out of range.
 
     Examples:
         >>> import torch

@@ -67,7 +67,23 @@ def entmax(
 def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
     """Return the point of the simplex nearest to the scores (Martins and Astudillo 2016): `entmax` with alpha = 2.
 
-    Arguments, result and errors are those of `entmax`.
+    Args:
+        x: Scores, of any shape; half precision is computed in float32.
+        dim: The axis of the probabilities.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
+            all are masked, all probabilities are 0. None for no mask.
+        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
+            maximum.
+
+    Returns:
+        Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
+        times, with the support held fixed.
+
+    Complexity: Typically O(d) for each row of d scores.
+
+    Raises:
+        ValueError: If ``x`` is not floating-point, the mask does not fit, or ``dim`` or ``max_support`` is out of
+            range.
 
     Examples:
         >>> import torch
@@ -80,7 +96,25 @@ def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support:
 def entmax15(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
     """Return `entmax` with alpha = 1.5, halfway between softmax and sparsemax.
 
-    Arguments, result and errors are those of `entmax`.
+    Args:
+        x: Scores, of any shape; half precision is computed in float32.
+        dim: The axis of the probabilities.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
+            all are masked, all probabilities are 0. None for no mask.
+        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
+            maximum.
+
+    Returns:
+        Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
+        times, with the support held fixed.
+
+    Complexity: Typically O(d) for each row of d scores.
+
+    Raises:
+        ValueError: If ``x`` is not floating-point, the mask does not fit, or ``dim`` or ``max_support`` is out of
+            range.
+
+    Source: Peters, Niculae and Martins (2019).
 
     Examples:
         >>> import torch
@@ -103,12 +137,14 @@ def normmax(
         argmax over p in the simplex of  <p, x> - (sum p ** alpha) ** (1 / alpha)
 
     Args:
-        x: Scores, as for `entmax`.
+        x: Scores, of any shape; half precision is computed in float32.
         alpha: Above 1 and finite; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
             Towards infinity, the probabilities of the support become equal. Differentiable.
         dim: The axis of the probabilities.
-        mask: As for `entmax`.
-        max_support: As for `entmax`.
+        mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
+            all are masked, all probabilities are 0. None for no mask.
+        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
+            maximum.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
