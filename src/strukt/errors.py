@@ -20,11 +20,26 @@ class InfeasibleError(StruktError, ValueError):
     """Every structure of some batch items is forbidden, so these items have no mode and no sample.
 
     Guides raise it if no text can meet their constraint.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import LinearChain
+        >>> LinearChain(torch.full((2, 3), -torch.inf), torch.zeros(3, 3)).mode
+        Traceback (most recent call last):
+        strukt.errors.InfeasibleError: ...
     """
 
 
 class OutOfRangeError(StruktError, ValueError):
-    """A number is NaN, infinite, or too large to compute with or to sample from."""
+    """A number is NaN, infinite, or too large to compute with or to sample from.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import LinearChain
+        >>> LinearChain(torch.full((2, 3), torch.nan), torch.zeros(3, 3))
+        Traceback (most recent call last):
+        strukt.errors.OutOfRangeError: unary holds nan at batch item 0, position (0, 0); expected numbers up to ...
+    """
 
 
 class SettingError(StruktError, ValueError):
@@ -38,6 +53,8 @@ class DataError(StruktError):
         message: The problem and its remedy, in one line.
         path: The file; None if there is none.
         line: The line in it, counted from 1; None for the whole file.
+
+    The arguments are attributes of the error.
 
     Examples:
         >>> print(DataError("expected 10 columns, found 9", path="train.conllu", line=12))

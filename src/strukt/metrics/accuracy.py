@@ -22,7 +22,11 @@ class Accuracy:
         self.right = 0
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add the tags of one sentence: strings, or numbers, also in a tensor.
+        """Add the tags of one sentence.
+
+        Args:
+            gold: The right tag of each word: strings, or numbers, also in a tensor.
+            predicted: The predicted tag of each word, in the same form.
 
         Raises:
             ValueError: If the numbers of tags differ, or if an argument is a string, a single number or a batch of

@@ -47,6 +47,11 @@ class AttachmentScore:
     def update(self, gold: Sequence[Arc], predicted: Sequence[Arc]) -> None:
         """Add one sentence, for example `update(gold_sentence.arcs, predicted_sentence.arcs)`.
 
+        Args:
+            gold: The right arc of each word: the number of its head, counted from 1 and 0 for the root, and the
+                relation.
+            predicted: The predicted arc of each word, in the same form.
+
         Raises:
             ValueError: If the sentences differ in length, or an entry is not a pair of a head and a relation.
         """

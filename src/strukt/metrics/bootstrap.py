@@ -29,8 +29,8 @@ def intervals(
     Args:
         scores: Maps the outcomes of a corpus to its scores, by name.
         outcomes: The outcome of each sentence.
-        resamples: Number of resamples.
-        seed: Seed of the random draws.
+        resamples: Number of resamples, at least 40.
+        seed: Seed of the random draws: the same seed gives the same intervals.
 
     Returns:
         The lower and the upper end of the interval of each score, by name.

@@ -23,7 +23,11 @@ class ClassAccuracy(LabelCounts):
     """
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Add the classes of several items: strings, or numbers, also in a tensor.
+        """Add the classes of several items.
+
+        Args:
+            gold: The right class of each item: strings, or numbers, also in a tensor.
+            predicted: The predicted class of each item, in the same form.
 
         Raises:
             ValueError: If the numbers of classes differ, or if an argument is a string, a single number or has

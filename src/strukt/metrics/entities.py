@@ -37,6 +37,10 @@ class EntityF1:
     def update(self, gold: Iterable[Entity], predicted: Iterable[Entity]) -> None:
         """Add the entities of one sentence.
 
+        Args:
+            gold: The right entities, in any order.
+            predicted: The predicted entities, in any order.
+
         Complexity: O(m log m) comparisons for m entities.
         """
         gold_depths, predicted_depths = _depth_of_each(gold), _depth_of_each(predicted)

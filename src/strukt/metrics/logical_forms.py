@@ -42,6 +42,10 @@ class LogicalForms:
     def update(self, gold: Sentence, predicted: Sentence) -> None:
         """Add one sentence.
 
+        Args:
+            gold: The sentence with the right logical form, and tags if they can express it.
+            predicted: The same sentence with the predicted logical form and tags.
+
         Raises:
             DataError: If the gold sentence has tags, and the predicted one has none.
             ValueError: If the sentences have tags, and differ in length.

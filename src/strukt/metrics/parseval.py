@@ -49,6 +49,10 @@ class Parseval(LabelCounts):
     def update(self, gold: Tree, predicted: Tree) -> None:
         """Add the trees of one sentence.
 
+        Args:
+            gold: The right tree; its tags tell which words are punctuation.
+            predicted: The predicted tree, over the same words.
+
         Raises:
             ValueError: If the trees have different words, or all leaves of a tree are traces.
         """

@@ -34,7 +34,7 @@ class Ranks:
         A correct answer that is not in the ranking has the rank after the last one, and is wrong at every cutoff.
 
         Args:
-            gold: The right answers.
+            gold: The right answers, often a single one; each of them gets a rank.
             predicted: The ranking, the best answer first.
         """
         ranks = [1 + predicted.index(one) for one in gold if one in predicted]

@@ -21,6 +21,10 @@ class SpanF1(LabelCounts):
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Add the tags of one sentence, such as `B-PER`; see `strukt.data.tag_schemes.spans.spans`.
 
+        Args:
+            gold: The right tag of each word.
+            predicted: The predicted tag of each word.
+
         Raises:
             ValueError: If the sentences differ in length, are not sequences of tags, or a tag is empty or not a
                 string.

@@ -63,17 +63,24 @@ def belief_propagation(
 
     Args:
         arcs: ``batch + (n, n + 1)``, scores of the heads of each word, as for `mean_field`.
-        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, as for `mean_field`.
-        grandparents: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, as for `mean_field`.
-        lengths: ``batch``; all n if None.
+        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, or None, as for `mean_field`.
+        grandparents: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items, or None, as for `mean_field`.
+        lengths: ``batch``, in words; all n if None.
         iterations: Number of rounds of messages, O(n^3) time and memory each.
         damping: The weight of the old message in the new one, 0 or more and below 1.
 
     A score of -inf excludes an arc or a pair of arcs. If an item permits no choice of heads, its log-partition is
     -inf and its marginals are 0.
 
+    Returns:
+        The estimated marginals and log-partition, and the change of the messages in the last round.
+
     Raises:
         ValueError: If shapes or values do not fit, ``iterations`` is below 1, or the damping is out of range.
+
+    Sources:
+        Smith and Eisner (2008), "Dependency parsing by belief propagation"; Wang and Tu (2020), "Second-order
+        neural dependency parsing with message passing and end-to-end training".
 
     Examples:
         >>> from strukt import NonProjectiveTree

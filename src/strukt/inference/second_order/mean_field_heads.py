@@ -61,10 +61,12 @@ def mean_field(
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` is the score of head h for word m + 1, and h = 0 is the root.
             Entries of a word as its own head are ignored.
         siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` is the score of head
-            h for both words m + 1 and k + 1. Only the mean of ``[m, k]`` and ``[k, m]`` counts.
-        grandparents: The same shape; ``[m, k, h]`` is the score of head k + 1 for word m + 1 and head h for word
-            k + 1. Entries of a word as its own grandparent are ignored.
-        lengths: ``batch``; all n if None.
+            h for both words m + 1 and k + 1. Only the mean of ``[m, k]`` and ``[k, m]`` counts. None for scores of
+            0.
+        grandparents: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` is the score of
+            head k + 1 for word m + 1 and head h for word k + 1. Entries of a word as its own grandparent are
+            ignored. None for scores of 0.
+        lengths: ``batch``, in words; all n if None.
         iterations: The number of updates of each word, O(n^3) time each.
         together: The number of words updated at once. None for all, as in Wang and Tu (2020): this is fastest, but
             words that depend strongly on each other may oscillate. With 1, in n sequential steps, the bound never
@@ -74,8 +76,14 @@ def mean_field(
     to form an excluded pair. If an excluded pair keeps a positive probability, the bound is -inf. This is least
     likely with ``together=1``.
 
+    Returns:
+        The distributions of the heads, the bound on the log-partition, and the change in the last iteration.
+
     Raises:
         ValueError: If shapes or values do not fit, or ``iterations`` or ``together`` is below 1.
+
+    Source:
+        Wang and Tu (2020), "Second-order neural dependency parsing with message passing and end-to-end training".
 
     Examples:
         >>> from strukt import NonProjectiveTree
