@@ -109,7 +109,7 @@ class AnyFactor(abc.ABC):
         return bound
 
     def of_item(self, item: int) -> Self:
-        """Return the factor of one item of the batch that was passed to `bound`."""
+        """Return the factor of one item of the batch that was passed to `bound`, by the number of the item."""
         one = copy.copy(self)
         for name in self.tensors:
             setattr(one, name, row_of(getattr(self, name), item))
@@ -186,6 +186,12 @@ class Factor(AnyFactor):
     def best(self, scores: Tensor) -> Tensor:
         """Check the result of `map` and return it in the type of the scores.
 
+        Args:
+            scores: ``(batch, size)``, as for `map`.
+
+        Returns:
+            ``(batch, size)``, with entries 0 and 1.
+
         Raises:
             ValueError: If the shape of the result is not that of the scores, or it has values other than 0 and 1.
         """
@@ -202,6 +208,12 @@ class Factor(AnyFactor):
 
     def local_scores(self, assignments: Tensor) -> Tensor:
         """Check the result of `score` and return it in the type of the assignments.
+
+        Args:
+            assignments: ``(k, batch, size)``, as for `score`.
+
+        Returns:
+            ``(k, batch)``.
 
         Raises:
             ValueError: If the result is not one number for each assignment.

@@ -200,7 +200,25 @@ class Tree(Structure):
 
 
 class ProjectiveTree(Tree):
-    """Dependency trees without crossing arcs: `strukt.ProjectiveTree`; arguments are those of `Tree`."""
+    """Dependency trees without crossing arcs: `strukt.ProjectiveTree`.
+
+    Args:
+        arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root.
+        single_root: Whether exactly one word depends on the root, instead of at least one.
+
+    Raises:
+        ValueError: If the shape is not ``(n, n + 1)``, n is 0, or the variables belong to different graphs.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> arcs = graph.variables(3, 4)
+        >>> graph.add(ProjectiveTree(arcs))
+        ProjectiveTree over 12 variables
+        >>> len(graph.enumerate(torch.zeros(3, 4)).assignments)  # of 9 trees, two have crossing arcs
+        7
+    """
 
     kind = distributions.ProjectiveTree
 
