@@ -36,11 +36,15 @@ class Table:
         return self.rows(self.scores > -math.inf)
 
     def rows(self, choice: Tensor) -> Table:
-        """Return a table of the rows that a mask or indices choose."""
+        """Return a table of some rows.
+
+        Args:
+            choice: Indices of rows ``(k,)``, or a mask ``(rows,)``.
+        """
         return Table(self.events[choice], self.parts[choice], self.scores[choice])
 
     def find(self, event: Tensor) -> Tensor:
-        """Return a mask of the row that holds ``event``; all False if it is not a structure of this item."""
+        """Return a mask ``(rows,)`` of the row that holds ``event``; all False if it is not a structure."""
         return (self.events == event).flatten(1).all(1)
 
     @property
@@ -73,7 +77,11 @@ class Table:
         return self.topk(1)[0][0]
 
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
-        """Return the ``k`` best scores in descending order and their events, padded with -inf and -1."""
+        """Return the ``k`` best scores in descending order and their events, padded with -inf and -1.
+
+        Returns:
+            The scores ``(k,)`` and the events ``(k, *event_shape)``.
+        """
         scores, order = self.scores.sort(descending=True, stable=True)
         events = torch.where(
             (scores > -math.inf).reshape(-1, *[1] * (self.events.dim() - 1)), self.events[order], -1
@@ -85,19 +93,19 @@ class Table:
         )
 
     def score(self, event: Tensor) -> Tensor:
-        """Return the score of a structure of this item, as an event; 0 for an event that is no such structure."""
+        """Return the score of ``event``, a number ``()``; 0 if it is not a structure of this item."""
         return self.scores[self.find(event)].sum()
 
     def log_prob(self, event: Tensor) -> Tensor:
-        """Return the log-probability of a structure of this item, as an event."""
+        """Return the log-probability of ``event``, a structure of this item: ``()``."""
         return self.score(event) - self.log_partition
 
     def entropy(self) -> Tensor:
-        """Return the entropy in nats."""
+        """Return the entropy in nats: ``()``."""
         return -self.expected(self.log_probs)
 
     def cross_entropy(self, other: Table) -> Tensor:
-        """Return the mean negative log-probability under ``other``, a table of the same structures."""
+        """Return the mean negative log-probability under ``other``, a table of the same structures: ``()``."""
         support = self.scores > -math.inf
         return -self.expected(other.scores[support] - other.log_partition)
 
@@ -109,14 +117,21 @@ class Table:
         return choices.amax(0)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """Return the log-probability of agreeing with ``event`` where ``known`` is True."""
+        """Return the log-probability ``()`` of agreeing with ``event`` where ``known`` is True.
+
+        Args:
+            event: The known entries, at least: ``event_shape``.
+            known: ``event_shape``, Boolean.
+        """
         agrees = ((self.events == event) | ~known).flatten(1).all(1)
         return self.rows(agrees).log_partition - self.log_partition
 
     def condition(self, required: Tensor, forbidden: Tensor) -> Table:
         """Return the table with score -inf for structures that lack a required part or use a forbidden part.
 
-        The arguments are masks of the shape of the parts of one structure.
+        Args:
+            required: A mask of required parts, in the shape of the parts of one structure.
+            forbidden: A mask of forbidden parts, in this shape, too.
         """
         used = self.parts > 0
         broken = ((required & ~used) | (forbidden & used)).flatten(1).any(1)
@@ -128,11 +143,15 @@ class Table:
         return self.scores.new_tensor(len(self.permitted.scores)).log()
 
     def expectation(self, values: Tensor) -> Tensor:
-        """Return the expected sum of ``values`` over the parts of a random structure."""
+        """Return the expected sum of ``values`` over the parts of a random structure: ``()``.
+
+        Args:
+            values: A value for each part, in the shape of the parts of one structure.
+        """
         return (self.marginals * values).sum()
 
     def expected_count(self, event: Tensor) -> Tensor:
-        """Return the expected number of parts that a random structure shares with ``event``."""
+        """Return the expected number of parts that a random structure shares with ``event``: ``()``."""
         return (self.marginals * self.parts[self.find(event)].sum(0)).sum()
 
     @property
@@ -153,6 +172,16 @@ def choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tu
     Returns:
         The events ``(rows, n)``, padded with -1, and the parts ``(rows, n, alternatives)``, 0.0 or 1.0 in float64,
         with a row for each sequence.
+
+    Examples:
+        >>> events, parts = choices([[0, 1], [1, 1]], n=3, alternatives=2)  # two positions and one of padding
+        >>> events
+        tensor([[ 0,  1, -1],
+                [ 1,  1, -1]])
+        >>> parts[0]
+        tensor([[1., 0.],
+                [0., 1.],
+                [0., 0.]], dtype=torch.float64)
     """
     padded = [[*sequence, *[-1] * (n - len(sequence))] for sequence in sequences]
     events = torch.tensor(padded, dtype=torch.long).reshape(len(padded), n)

@@ -35,7 +35,25 @@ __all__ = ["check_structure", "laws"]
 
 
 def laws(subject: Subject) -> list[Law]:
-    """Return the laws that need none of the members that the subject `lacks`."""
+    """Return the laws that need none of the members that the subject `lacks`.
+
+    Args:
+        subject: The structure; only its `lacks` are read.
+
+    Examples:
+        >>> from strukt import LinearChain
+        >>> from strukt.testing.brute_force import chain
+        >>> def draw(generator, batch_shape, size):
+        ...     unary = torch.randn(*batch_shape, size, 2, generator=generator, dtype=torch.float64)
+        ...     return unary, torch.randn(2, 2, generator=generator, dtype=torch.float64)
+        >>> scores = {"unary": 2, "transition": 2}
+        >>> subject = Subject("LinearChain", LinearChain, chain, draw, scores)
+        >>> [law.name for law in laws(subject) if "mbr" in law.needs]
+        ['mbr_has_the_highest_expected_count']
+        >>> lacking = Subject("LinearChain", LinearChain, chain, draw, scores, lacks=frozenset({"mbr"}))
+        >>> [law.name for law in laws(lacking) if "mbr" in law.needs]
+        []
+    """
     return [law for law in LAWS.values() if not law.needs & subject.lacks]
 
 
@@ -49,6 +67,22 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
 
     Raises:
         AssertionError: If laws are broken; the message has a line for each, with its name and the fault.
+
+    Examples:
+        The enumeration reads the transitions in the wrong direction. All laws but one are left out, to save time:
+
+        >>> from strukt import LinearChain
+        >>> from strukt.testing.brute_force import chain
+        >>> def draw(generator, batch_shape, size):
+        ...     unary = torch.randn(*batch_shape, size, 2, generator=generator, dtype=torch.float64)
+        ...     return unary, torch.randn(2, 2, generator=generator, dtype=torch.float64)
+        >>> def reversed_chain(length, unary, transition):
+        ...     return chain(length, unary, transition.T)
+        >>> wrong = Subject("LinearChain", LinearChain, reversed_chain, draw, {"unary": 2, "transition": 2})
+        >>> others = {law.name: "slow" for law in laws(wrong) if law.name != "mode_is_the_best_structure"}
+        >>> check_structure(wrong, known_failures=others)
+        Traceback (most recent call last):
+        AssertionError: mode_is_the_best_structure: ...
     """
     failures = []
     for law in laws(subject):

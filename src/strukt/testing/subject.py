@@ -42,6 +42,20 @@ class Subject:
             tensor of one item; None for the rule of `Case.padding`. The rule is wrong if structures of short items
             leave entries unused that are not padding.
         shortest: The smallest length above 0 that has structures.
+
+    Examples:
+        >>> from strukt import LinearChain
+        >>> from strukt.testing.brute_force import chain
+        >>> def draw(generator, batch_shape, size):
+        ...     unary = torch.randn(*batch_shape, size, 2, generator=generator, dtype=torch.float64)
+        ...     return unary, torch.randn(2, 2, generator=generator, dtype=torch.float64)
+        >>> subject = Subject("LinearChain", LinearChain, chain, draw, {"unary": 2, "transition": 2})
+        >>> case = subject.case((2,), lengths=[4, 2])
+        >>> [len(table.events) for table in case.tables]
+        [16, 4]
+        >>> truth = case.stack([table.log_partition for table in case.tables])
+        >>> torch.allclose(case.distribution().log_partition, truth)
+        True
     """
 
     name: str
@@ -102,7 +116,12 @@ class Case:
     size: int
 
     def distribution(self, validate_args: bool | None = None) -> StructuredDistribution:
-        """Return the distribution under test; for `validate_args`, see `StructuredDistribution`."""
+        """Return the distribution under test.
+
+        Args:
+            validate_args: Whether to check values as well as shapes; if None, see
+                `strukt.set_default_validate_args`.
+        """
         return self.subject.make(*self.scores, lengths=self.lengths, validate_args=validate_args)
 
     @property
@@ -116,18 +135,27 @@ class Case:
         return list(itertools.product(*map(range, self.batch_shape)))
 
     def at(self, tensors: Sequence[Tensor], index: tuple[int, ...]) -> list[Tensor]:
-        """Return views of one item in tensors shaped like the scores; tensors that items share are unchanged."""
+        """Return views of one item in tensors, without batch axes; tensors that items share are unchanged.
+
+        Args:
+            tensors: Tensors in the shapes of the scores.
+            index: The index of the item, one of `indices`.
+        """
         dimensions = self.subject.arguments.values()
         return [
             tensor[index if tensor.dim() > d else ()] for tensor, d in zip(tensors, dimensions, strict=True)
         ]
 
     def item(self, index: tuple[int, ...]) -> Case:
-        """Return one item as a case without batch dimensions."""
+        """Return the item with an ``index`` among `indices`, as a case without batch dimensions."""
         return replace(self, scores=tuple(self.at(self.scores, index)), lengths=self.lengths[index])
 
     def expand(self, *batch_shape: int) -> Case:
-        """Return a case without batch dimensions as a batch of equal items that share their memory."""
+        """Return a case without batch dimensions as a batch of equal items that share their memory.
+
+        Args:
+            batch_shape: The sizes of the batch axes.
+        """
         copies = self.map(lambda score: score.expand(*batch_shape, *score.shape))
         return replace(copies, lengths=self.lengths.expand(batch_shape))
 
@@ -141,18 +169,18 @@ class Case:
         return [self.item(index).table() for index in self.indices]
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
-        """Stack the values of all items, in the order of `indices`, to a tensor ``batch_shape + ...``.
+        """Stack the ``values`` of all items, in the order of `indices`: ``batch_shape +`` the shape of a value.
 
         There must be at least one item.
         """
         return torch.stack(list(values)).reshape((*self.batch_shape, *values[0].shape))
 
     def with_scores(self, scores: Sequence[Tensor]) -> Case:
-        """Return the case with other scores."""
+        """Return the case with other ``scores``, in the same shapes."""
         return replace(self, scores=tuple(scores))
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Case:
-        """Return the case with a function applied to every score tensor."""
+        """Return the case with a ``function`` applied to every score tensor."""
         return self.with_scores([function(score) for score in self.scores])
 
     def leaves(self) -> Case:
@@ -160,7 +188,11 @@ class Case:
         return self.map(lambda score: score.detach().clone().requires_grad_())
 
     def used(self, choose: Callable[[Table], Table] = lambda table: table) -> list[Tensor]:
-        """Return masks of the score entries used by the structures that ``choose`` selects from a table."""
+        """Return masks, in the shapes of the scores, of the entries that some structures use.
+
+        Args:
+            choose: Function of a table to the table of these structures; all structures by default.
+        """
         masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
         for index in self.indices:
             leaves = self.item(index).map(torch.zeros_like).leaves()
@@ -171,7 +203,7 @@ class Case:
         return masks
 
     def padding(self) -> list[Tensor]:
-        """Return masks of the score entries that are padding.
+        """Return masks, in the shapes of the scores, of the entries that are padding.
 
         In tensors that grow with the length, these are the entries that some structure of the full length uses,
         but no structure of the item's length. Other tensors have no padding: a matrix of tag pairs is not padding,
