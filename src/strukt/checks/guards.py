@@ -238,7 +238,7 @@ require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) 
 differ."""
 
 UNBOUNDED = 1 << 40
-"""The extent of an axis whose size does not depend on the length."""
+"""The extent of an axis whose size does not depend on the length, such as that of tags."""
 
 ONWARD = -(1 << 40)
 """The extent of an axis of offsets from the last bounded axis before it, such as durations after start

@@ -37,6 +37,21 @@ class DynamicProgram:
         count: The number of score tensors, main scores first.
         to_events: ``to_events(parts, *options)`` returns the events of 0/1 vectors of main parts; by default
             `used_alternatives`.
+
+    Examples:
+        >>> def independent(ring, unary, lengths):  # tags of full-length sentences, without transitions
+        ...     total = ring.one(unary[..., 0, 0])
+        ...     for t in range(unary.shape[-2]):
+        ...         tags = ring.weigh(ring.one(unary[..., t, :]), unary[..., t, :])
+        ...         total = ring.times(total, ring.sum(tags, -1))
+        ...     return total
+        >>> program = DynamicProgram(independent, count=1)
+        >>> unary, lengths = torch.tensor([[[0.0, 2.0], [1.0, 0.0]]]), torch.tensor([2])
+        >>> program.best(unary, lengths), program.entropy(unary, lengths)
+        ((tensor([[1, 0]]), tensor([3.])), tensor([0.9475]))
+        >>> program.kbest(unary, lengths, 2)
+        (tensor([[[1, 0],
+                 [1, 1]]]), tensor([[3., 2.]]))
     """
 
     def __init__(
@@ -56,7 +71,13 @@ class DynamicProgram:
         return ring.lower(self._total(ring, *arguments)).to(arguments[0].dtype)
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``.
+
+        Args:
+            scores: The score tensors of this distribution.
+            other: Those of q, in the same shapes.
+            rest: ``(lengths, *options)``, which both have in common.
+        """
         ring = semiring.CrossEntropy()
         pairs = (torch.stack([left, right]) for left, right in zip(scores, other, strict=True))
         return ring.lower(self._total(ring, *pairs, *rest)).to(scores[0].dtype)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from math import isnan
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,37 +26,8 @@ from strukt.kernels.functions import constant_function, formula_function, inside
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.magnitude import beyond
 from strukt.kernels.operator import operator
+from strukt.kernels.reference import Reference
 from strukt.kernels.semiring import constant_at_infinity
-
-
-class Reference(Protocol):
-    """The functions that the reference of a structure implements, in PyTorch, on any device.
-
-    ``scores`` are the tensors of part scores, the main one first, each with one batch axis in front. ``options``
-    are the structure's other arguments: integer tensors ``(batch, ...)`` if it has any, then numbers and Booleans.
-    The numbers ``k`` and ``count`` are the last argument.
-    """
-
-    def log_partition(self, *scores_lengths_options: Any) -> Tensor:
-        """Return the log-partition ``(batch,)``, differentiable any number of times."""
-
-    def best(self, *scores_lengths_options: Any) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf if there is none."""
-
-    def kbest(self, *scores_lengths_options_k: Any) -> tuple[Tensor, Tensor]:
-        """Return events ``(batch, k, *event)`` and scores ``(batch, k)``, descending; padded with -1 and -inf."""
-
-    def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
-        """Return independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``.
-
-        Samples are -1 if there is no structure.
-        """
-
-    def entropy(self, *scores_lengths_options: Any) -> Tensor:
-        """Return the entropy ``(batch,)`` in nats, differentiable any number of times."""
-
-    def cross_entropy(self, scores: Scores, other: Scores, *lengths_options: Any) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q], q the distribution of ``other``."""
 
 
 class Oracles:
@@ -73,6 +44,15 @@ class Oracles:
 
     Where a method takes ``*arguments``, they begin with ``(*scores, lengths, *constants, *options)``: scores and
     constants ``(batch, ...)``, lengths ``(batch,)``. Further arguments are those that its docstring names.
+
+    Examples:
+        >>> from strukt.kernels.dynamic_program import DynamicProgram
+        >>> def one_of(ring, scores, lengths):
+        ...     return ring.sum(ring.weigh(ring.one(scores), scores), -1)
+        >>> oracles = Oracles("one_of", ("scores",), (), DynamicProgram(one_of, count=1), event_dim=0)
+        >>> scores, lengths = torch.tensor([[1.0, 3.0, 0.0]]).log(), torch.tensor([1])
+        >>> oracles.marginals(scores, lengths), oracles.best(scores, lengths)
+        ((tensor([[0.2500, 0.7500, 0.0000]]),), (tensor([1]), tensor([1.0986])))
     """
 
     def __init__(
@@ -165,18 +145,24 @@ class Oracles:
         return self.reference.entropy(*arguments)
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats: -E[log q]; a constant for items where it is infinite."""
+        """Return the cross-entropy ``(batch,)`` in nats: -E[log q]; a constant for items where it is infinite.
+
+        Args:
+            scores: The score tensors of this distribution.
+            other: Those of q, in the same shapes.
+            rest: ``(lengths, *constants, *options)``, which both have in common.
+        """
         return constant_at_infinity(self.reference.cross_entropy(scores, other, *rest))
 
     def kernel(self, oracle: str, *arguments: Any) -> Callable[..., Any] | None:
-        """Return a function of the backend that is no operator, such as "sparsemap"; None if there is none."""
+        """Return the backend's function ``oracle``, such as "sparsemap", which is no operator; None without it."""
         kernel = getattr(dispatch.select(self.name, *arguments), oracle, None)
         if kernel is None and detour.is_taken(self.name, oracle, *arguments):
             return functools.partial(detour.on_cpu, getattr(dispatch.kernels(self.name, "cpu"), oracle))
         return kernel
 
     def has_gpu_kernel(self, oracle: str, *arguments: Any) -> bool:
-        """Return True if kernels for GPUs compute an operator for these scores, which stay on their device."""
+        """Return True if GPU kernels compute the operator ``oracle`` for these scores on their own device."""
         return detour.has_gpu_kernel(self.name, oracle, *arguments)
 
     # The operators, and their versions by the reference.

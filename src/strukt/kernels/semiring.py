@@ -117,22 +117,22 @@ class Semiring(abc.ABC):
 
     @abc.abstractmethod
     def sum(self, values: Tensor, dim: int) -> Tensor:
-        """Return the semiring's sum of values over ``dim``, which is negative and thus counts from the right."""
+        """Return the semiring's sum of ``values``, in their shape without the axis ``dim``, a negative number."""
 
     def one(self, scores: Tensor) -> Tensor:
-        """Return the neutral element of the product, for each entry of ``scores``."""
+        """Return the neutral element of the product, in the shape of ``scores`` with the axis in front, if any."""
         return torch.zeros_like(scores)
 
     def times(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return the semiring's product of two values, broadcast against each other."""
+        """Return the semiring's product of ``left`` and ``right``, in the shape to which both broadcast."""
         return left + right
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
-        """Return the semiring's product of values and of the weights whose logarithms are ``scores``."""
+        """Return ``values`` times the weights ``exp(scores)``, in the shape to which both broadcast."""
         return values + scores
 
     def lower(self, values: Tensor) -> Tensor:
-        """Return the operator's result for a recursion's total: for example the entropy, the second of a pair."""
+        """Return the operator's result from the total ``values``, in their shape without the axis in front."""
         return values
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
@@ -141,21 +141,36 @@ class Semiring(abc.ABC):
 
 
 class Log(Semiring):
-    """Sum-product over log-weights: the total is the log-partition."""
+    """Sum-product over log-weights: the total is the log-partition.
+
+    Examples:
+        >>> Log().sum(torch.tensor([1.0, 3.0]).log(), -1).exp()
+        tensor(4.)
+    """
 
     def sum(self, values: Tensor, dim: int) -> Tensor:
         return logsumexp(values, dim)
 
 
 class Counting(Log):
-    """Sum-product with weight 1 for every permitted part: the total is the log of the number of structures."""
+    """Sum-product with weight 1 for every permitted part: the total is the log of the number of structures.
+
+    Examples:
+        >>> Counting().weigh(torch.zeros(2), torch.tensor([5.0, -torch.inf])).exp()
+        tensor([1., 0.])
+    """
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
         return values + forbidden_only(scores)
 
 
 class Max(Semiring):
-    """Max-plus (Viterbi): the total is the best score, its gradient the parts of one best structure."""
+    """Max-plus (Viterbi): the total is the best score, its gradient the parts of one best structure.
+
+    Examples:
+        >>> Max().sum(torch.tensor([1.0, 3.0]), -1)
+        tensor(3.)
+    """
 
     def sum(self, values: Tensor, dim: int) -> Tensor:
         return values.max(dim).values
@@ -166,6 +181,11 @@ class KMax(Semiring):
 
     Args:
         k: The number of scores, 1 or more.
+
+    Examples:
+        >>> ring, scores = KMax(2), torch.tensor([1.0, 3.0, 2.0])
+        >>> ring.sum(ring.weigh(ring.one(scores), scores), -1)
+        tensor([3., 2.])
     """
 
     def __init__(self, k: int) -> None:
@@ -191,6 +211,11 @@ class Sampling(Semiring):
     Each sum draws one of its terms with the probability that it has in the sum. The draws are independent, so the
     gradient, which follows the drawn terms from the total downwards, is a structure with its exact probability
     (forward filtering, backward sampling).
+
+    Examples:
+        >>> scores = torch.tensor([-torch.inf, 0.5], requires_grad=True)
+        >>> torch.autograd.grad(Sampling().sum(scores, -1), scores)  # the second is the only choice
+        (tensor([0., 1.]),)
     """
 
     def sum(self, values: Tensor, dim: int) -> Tensor:
@@ -208,6 +233,11 @@ class Entropy(Semiring):
 
     The entropy of a choice is that of its alternatives plus the expected entropy inside them: a sum of nonnegative
     terms, so nothing cancels, for scores of any size.
+
+    Examples:
+        >>> ring = Entropy()
+        >>> ring.lower(ring.sum(ring.one(torch.zeros(4)), -1))  # log 4
+        tensor(1.3863)
     """
 
     def one(self, scores: Tensor) -> Tensor:
@@ -232,6 +262,11 @@ class CrossEntropy(Semiring):
     """Triples: log-weights under p and under q, and the cross-entropy -E_p[log q] in nats, which may be infinite.
 
     `one` and `weigh` take scores ``(2, ...)``: those of p, then those of q.
+
+    Examples:
+        >>> ring, scores = CrossEntropy(), torch.tensor([[0.5, 0.5], [0.75, 0.25]]).log()
+        >>> ring.lower(ring.sum(ring.weigh(ring.one(scores), scores), -1))  # -(log 0.75 + log 0.25) / 2
+        tensor(0.8370)
     """
 
     def one(self, scores: Tensor) -> Tensor:

@@ -23,6 +23,12 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
     Raises:
         ValueError: If the value is no tensor, is not floating-point, is sparse, nested or on the meta device, or
             has too few axes.
+
+    Examples:
+        >>> scores("unary", torch.zeros(5, 3), "batch + (n, c)", dim=2)
+        >>> scores("unary", torch.zeros(5), "batch + (n, c)", dim=2)
+        Traceback (most recent call last):
+        ValueError: unary has shape (5,); expected batch + (n, c)
     """
     if not isinstance(value, Tensor):
         remedy = as_tensor_remedy(name, value)

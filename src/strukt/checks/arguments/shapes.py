@@ -35,8 +35,20 @@ def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
 def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
     """Check that a tensor broadcasts to a shape.
 
+    Args:
+        name: Name of the value in error messages.
+        value: The tensor.
+        shape: The shape, which must not grow by broadcasting.
+
     Raises:
         ValueError: If the value does not broadcast to the shape, or is no tensor.
+
+    Examples:
+        >>> import torch
+        >>> fitting("transition", torch.zeros(3, 3), torch.Size([2, 3, 3]))
+        >>> fitting("transition", torch.zeros(2, 3, 3), torch.Size([3, 3]))
+        Traceback (most recent call last):
+        ValueError: transition has shape (2, 3, 3); expected one that broadcasts to (3, 3)
     """
     if not isinstance(value, Tensor):
         raise ValueError(f"{name} is {kind_of(value)}; expected a tensor that broadcasts to {tuple(shape)}")
