@@ -32,10 +32,14 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         constants: Integer tensors that, with the lengths, determine the set of structures. Batch axes come first.
 
     A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
-    the subclass overrides `_rebuilt`. It sets the attributes ``oracles``, ``score_names``, ``extents`` and, if it
-    has constants, ``constant_names``. It implements `to_parts`, `_from_parts`, `_are_structures`, `_requiring`,
+    the subclass overrides `_rebuilt`. It implements `to_parts`, `_from_parts`, `_are_structures`, `_requiring`,
     `_is_named`, `_agreeing`, `_candidates`, and `_places` or `_score`; `_forbidden` only if it does not extend
     `StructuredDistribution`.
+
+    It also sets class attributes: the ``oracles``; ``score_names`` and, if it has constants, ``constant_names``,
+    for messages; and ``extents``, a list for each score tensor with a number for each part axis, the size of the
+    axis minus the length. This is 0 for positions, 1 for fenceposts, `strukt.checks.guards.UNBOUNDED` for tags
+    and other axes that do not grow, and `strukt.checks.guards.ONWARD` for offsets.
     """
 
     has_enumerate_support = True
@@ -154,6 +158,9 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     def is_structure(self, event: Tensor) -> Tensor:
         """Return a mask of events that are structures of this kind, forbidden or not: ``sample_shape + batch``.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
 
         Raises:
             ValueError: If the events have a wrong shape or type.

@@ -30,6 +30,9 @@ class BatchedTensors(Distribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """Return the distribution with batch axes added in front, or expanded from size 1; no data is copied.
 
+        Args:
+            batch_shape: The new batch axes.
+
         Raises:
             ValueError: If the batch axes do not expand to these.
         """

@@ -30,6 +30,19 @@ class StructuredDistribution(ExactInference):
 
     See `ScoredStructures` for the members that a structure implements. An operator raises NotImplementedError if
     the structure does not support it; the documentation of the structure says which.
+
+    Examples:
+        >>> from strukt import LinearChain
+        >>> unary = torch.tensor([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
+        >>> chain = LinearChain(unary, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> chain.mode, chain.max_score, chain.mbr
+        (tensor([0, 1, 0]), tensor(3.5000), tensor([0, 1, 0]))
+        >>> first = torch.tensor([True, False, False])
+        >>> chain.partial_log_prob(torch.tensor([1, 0, 0]), known=first).exp()  # the first tag is 1
+        tensor(0.2266)
+        >>> later = chain.condition(forbidden=torch.tensor([[True, False], [False, False], [False, False]]))
+        >>> later.mode, later.entropy()
+        (tensor([1, 0, 1]), tensor(1.2451))
     """
 
     # Operators that call several others.
@@ -58,6 +71,7 @@ class StructuredDistribution(ExactInference):
         Raises:
             ValueError: If a shape is wrong, or a known entry has an invalid value, such as the -100 of unknown
                 tags.
+            NotImplementedError: If parts cannot be required, as in `TableStructure`.
 
         Warns:
             UserWarning: If no structure agrees with the known entries of an item that requires a gradient.
@@ -85,6 +99,8 @@ class StructuredDistribution(ExactInference):
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If k is not an integer of 1 or more.
+            NotImplementedError: If parts do not determine the structure, as in `BitSpanTree`, or cannot be
+                required, as in `TableStructure`.
         """
         k, flat = arguments.positive_integer("k", k), self._flatten()
 
@@ -146,6 +162,8 @@ class StructuredDistribution(ExactInference):
         Raises:
             InfeasibleError: With ``straight_through``, if every structure of some item is forbidden.
             ValueError: If the temperature is not positive and finite.
+            NotImplementedError: If there are no marginals, as in a large `Matching`, or marginals do not exist at
+                other temperatures, as in `KDPP`.
         """
         perturbed = self._perturbed(sample_shape)
         scaled = perturb_and_map.at_temperature(perturbed.scores, temperature)
@@ -193,6 +211,7 @@ class StructuredDistribution(ExactInference):
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If the surrogate is unknown, or the step that it uses is not positive and finite.
+            NotImplementedError: With ``"spigot"``, if the score is not a sum over parts, as in `KDPP`.
         """
         return mode_parts.mode_parts(self, gradient, step)
 

@@ -66,13 +66,15 @@ class ExactInference(ScoredStructures):
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the log-probability of events: ``sample_shape + batch``; -inf, a constant, if forbidden.
 
-        If an event of probability 0 requires a gradient, a warning says so once, because its loss is infinite. Its
-        gradient is 0.
+        Args:
+            value: ``sample_shape + batch + event_shape``.
 
         Raises:
-            ValueError: If the events have a wrong shape or type, or (with ``validate_args``) one is not a
-                structure; the message says which and why. Events with a forbidden part are structures: `explain`
-                names the part.
+            ValueError: As for `score`. Events with a forbidden part are structures: `explain` names the part.
+
+        Warns:
+            UserWarning: Once (with ``validate_args``), if an event of probability 0 requires a gradient: its loss
+                is infinite, and its gradient 0.
         """
         event = self._checked(value)
         log_prob = self._log_prob(event)

@@ -63,7 +63,11 @@ class Guide(abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def log_prob(self, state: State) -> Tensor:
-        """Return the log-probability that the constraint will be met, given the words so far: ``(b,)``."""
+        """Return the log-probability that the constraint will be met, given the words so far: ``(b,)``.
+
+        Args:
+            state: The state of b texts, which `start` or `advance` returned.
+        """
 
     def start(self, prompt: Tensor | None = None, lengths: Lengths | None = None) -> State:
         """Return the state at the start of texts, after prompts that the model reads and the constraint does not.
@@ -95,7 +99,9 @@ class Guide(abc.ABC, Generic[State]):
     def advance(self, state: State, words: Tensor) -> State:
         """Return the state after more words ``(b, m)``; any numbers after the end of a text are ignored.
 
-        The given state is not changed.
+        Args:
+            state: The state of b texts, which `start` or `advance` returned; it is not changed.
+            words: ``(b, m)``, the next m words of each text.
 
         Raises:
             ValueError: If a shape or type is wrong, a word is out of range, or there are more words than the
@@ -118,6 +124,9 @@ class Guide(abc.ABC, Generic[State]):
 
         It is -inf for words after which the constraint cannot be met, and undefined after the end of a text.
 
+        Args:
+            state: The state of b texts, which `start` or `advance` returned.
+
         Raises:
             ValueError: If the texts have ``length`` words, so that none can follow.
         """
@@ -129,6 +138,9 @@ class Guide(abc.ABC, Generic[State]):
         This is the log-probability that the constraint will be met if the word follows, minus the log-probability
         that it will be met given only the words so far. It is -inf for words that are impossible under the model,
         or after which the constraint cannot be met, and 0 after the end of a text.
+
+        Args:
+            state: The state of b texts, which `start` or `advance` returned.
 
         Raises:
             ValueError: If the texts have ``length`` words, so that none can follow.

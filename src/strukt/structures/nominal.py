@@ -12,7 +12,7 @@ class NominalEvents(Distribution):
     """Events are names of structures: they have no mean, no order, and no gradient with respect to the scores."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Raise an error: structures are discrete, so that samples have no gradient.
+        """Raise an error, whatever ``sample_shape`` is: structures are discrete, so that samples have no gradient.
 
         Raises:
             NotImplementedError: Always; the message names samples that have a gradient.
@@ -44,17 +44,17 @@ class NominalEvents(Distribution):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Raise an error: structures have no order.
+        """Raise an error, whatever ``value`` is: structures have no order.
 
         Raises:
-            NotImplementedError: Always.
+            NotImplementedError: Always; the message names `log_prob`.
         """
         raise NotImplementedError("structures have no order, and thus no cdf; log_prob(event) is for one event")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Raise an error: structures have no order.
+        """Raise an error, whatever ``value`` is: structures have no order.
 
         Raises:
-            NotImplementedError: Always.
+            NotImplementedError: Always; the message names `topk`.
         """
         raise NotImplementedError("structures have no order, and thus no quantiles; topk(k) has the best ones")

@@ -146,6 +146,9 @@ class HMM(HMMEstimation):
 
         An existing file is replaced. The settings ``checkpoint`` and ``storage`` are not part of the file.
 
+        Args:
+            path: The file; its folder must exist.
+
         Raises:
             ValueError: If the transition or the emission is of a class that is not strukt's.
             DataError: If the file cannot be written.
@@ -155,6 +158,9 @@ class HMM(HMMEstimation):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` has written, to the CPU; ``checkpoint`` and ``storage`` have their defaults.
+
+        Args:
+            path: The file.
 
         Raises:
             DataError: If the file is missing or damaged, or not such a model.

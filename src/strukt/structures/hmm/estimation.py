@@ -48,6 +48,10 @@ class HMMEstimation(HMMInference):
         This is the M step of EM. States with neither counts nor a prior keep their parameters. At low rank, the
         features between states are hidden variables, too.
 
+        Args:
+            counts: The result of `expected_counts`, or a sum of such results.
+            priors: The priors of the parameters; flat by default.
+
         Raises:
             ValueError: If a prior does not belong to these parameters.
             NotImplementedError: If the M step of the emission has no closed form, such as that of `Embedded`.
@@ -76,11 +80,15 @@ class HMMEstimation(HMMInference):
             return self._rebuilt(redrawn(self.initial), self.transition.redrawn(), emission)
 
     def unconstrained(self) -> tuple[Tensor, ...]:
-        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""
+        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse.
+
+        They are the logits of the first state ``(z,)``, then the tensors of the transition and of the emission, in
+        the shapes of their parameters.
+        """
         return self.initial, *self.transition.unconstrained(), *self.emission.unconstrained()
 
     def from_unconstrained(self, parameters: Sequence[Tensor]) -> Self:
-        """Return the model with given unconstrained parameters; differentiable."""
+        """Return the model with unconstrained ``parameters``, in the form of `unconstrained`; differentiable."""
         count = len(self.transition.unconstrained()) + 1
         transition = self.transition.from_unconstrained(tuple(parameters[1:count]))
         return self._rebuilt(
@@ -89,7 +97,7 @@ class HMMEstimation(HMMInference):
 
     @full_precision
     def log_prior(self, priors: Priors) -> Tensor:
-        """Return the log-density of the parameters under priors, up to a constant: ``()``; differentiable.
+        """Return the log-density of the parameters under ``priors``, up to a constant: ``()``; differentiable.
 
         Raises:
             ValueError: If a prior does not belong to these parameters.

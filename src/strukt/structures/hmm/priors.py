@@ -31,8 +31,13 @@ class GaussianPrior:
             ``concentration`` is negative.
 
     Examples:
-        >>> GaussianPrior(scatter=0.01)
-        GaussianPrior(mean=0.0, mean_weight=0.0, scatter=0.01, scatter_weight=0.0, concentration=1.0)
+        >>> from strukt import HMM, Gaussian
+        >>> hmm = HMM(torch.zeros(1), torch.zeros(1, 1), Gaussian(torch.zeros(1, 1), torch.ones(1, 1)))
+        >>> counts = hmm.expected_counts(torch.tensor([[4.0], [8.0]]))
+        >>> hmm.maximised(counts).emission.means
+        tensor([[6.]])
+        >>> hmm.maximised(counts, Priors(emission=GaussianPrior(mean=0.0, mean_weight=1.0))).emission.means
+        tensor([[4.]])
     """
 
     mean: float | Tensor = 0.0
@@ -60,8 +65,11 @@ class PoissonPrior:
         ValueError: If a field is neither a number nor a tensor, or is negative or not finite.
 
     Examples:
-        >>> PoissonPrior(total=2.0, weight=1.0)
-        PoissonPrior(total=2.0, weight=1.0)
+        >>> from strukt import HMM, Poisson
+        >>> hmm = HMM(torch.zeros(1), torch.zeros(1, 1), Poisson(torch.ones(1)))
+        >>> counts = hmm.expected_counts(torch.tensor([1, 3, 5]))
+        >>> hmm.maximised(counts, Priors(emission=PoissonPrior(total=2.0, weight=1.0))).emission.rates
+        tensor([2.7500])
     """
 
     total: float | Tensor = 0.0
@@ -95,8 +103,13 @@ class Priors:
         ValueError: If a concentration is negative, or not a finite number.
 
     Examples:
-        >>> Priors(transition=1 + 10 * torch.eye(3), emission=GaussianPrior(scatter=0.1)).initial
-        1.0
+        >>> from strukt import HMM
+        >>> coin = HMM(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 2))
+        >>> counts = coin.expected_counts(torch.tensor([0, 0, 0, 1]))
+        >>> coin.maximised(counts).emission.table().exp().flatten()
+        tensor([0.7500, 0.2500])
+        >>> coin.maximised(counts, Priors(emission=2.0)).emission.table().exp().flatten()  # as if seen once more
+        tensor([0.6667, 0.3333])
     """
 
     initial: float | Tensor = 1.0

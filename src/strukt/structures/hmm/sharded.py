@@ -32,9 +32,11 @@ class ShardedHMM(HMMParameters):
         transition: A `LowRank` of the log-features ``(z_p, r)`` of these states, without a band.
         emission: Logits ``(z_p, v)`` of v words in these states, or an `Emission`.
         group: The processes; all if None.
-        checkpoint: As for `strukt.HMM`.
-        storage: As for `strukt.HMM`.
-        validate_args: As for `strukt.HMM`.
+        checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
+            one more forward pass.
+        storage: The type in which `log_prob` stores the transition matrix, such as ``torch.bfloat16``; None for
+            that of the logits.
+        validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Each process gets the gradients of its own arguments. Parameters that processes share, such as the vectors of
     words in `Embedded`, get a part of their gradient in each process: sum it over the processes.
@@ -82,8 +84,12 @@ class ShardedHMM(HMMParameters):
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the log-probability of sentences given their lengths, ``(*)``, equal in all processes.
 
-        The arguments are those of `HMM.log_prob`. Differentiable once. It is -inf for impossible sentences, and
-        for those in which a scale of the forward algorithm underflows in the type of the parameters.
+        Differentiable once. It is -inf for impossible sentences, and for those in which a scale of the forward
+        algorithm underflows in the type of the parameters.
+
+        Args:
+            x: ``(*, n)``, words, or other observations ``(*, n, *event)``.
+            lengths: ``(*)``; all n if None.
 
         Raises:
             ValueError: If shapes or types do not fit, or an observation is invalid.

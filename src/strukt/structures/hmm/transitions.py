@@ -43,9 +43,11 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
-        """Return the operator of the highest likelihood for expected counts in the shapes of `factors`.
+        """Return the operator of the highest likelihood; rows without counts are unchanged.
 
-        Rows without counts are unchanged.
+        Args:
+            matrices: The expected counts in the shapes of the factors that `factors` returns.
+            band: The expected counts in the shape of the band, or None.
         """
 
     @property
@@ -54,11 +56,14 @@ class Transition(abc.ABC):
         """The number of free parameters."""
 
     def unconstrained(self) -> tuple[Tensor, ...]:
-        """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse."""
+        """Return the parameters as unconstrained tensors of any shapes, for gradients.
+
+        `from_unconstrained` is the inverse.
+        """
         return self.parameters
 
     def from_unconstrained(self, parameters: tuple[Tensor, ...]) -> Self:
-        """Return the operator with given unconstrained parameters; differentiable."""
+        """Return the operator with ``parameters`` in the form of `unconstrained`; differentiable."""
         return type(self)(*parameters)
 
     def redrawn(self) -> Self:

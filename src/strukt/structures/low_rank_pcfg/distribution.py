@@ -209,6 +209,14 @@ class LowRankPCFG(ContextFreeGrammar):
     ) -> Tensor:
         """Draw relaxed samples, as `PCFG` does: from all rules, because temperatures do not act on ranks.
 
+        Args:
+            temperature: A positive number; as it goes to 0, samples become the parts of `perturb_and_map`.
+            sample_shape: The leading axes of the result.
+            straight_through: Whether to return the discrete structures with the gradient of their relaxation.
+
+        Returns:
+            ``sample_shape + batch + (n + 1, n + 1, s + p)``.
+
         Raises:
             NotImplementedError: If there are more than 2^24 rules.
             InfeasibleError: With ``straight_through``, if every tree of some item is forbidden.

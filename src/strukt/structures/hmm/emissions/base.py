@@ -71,20 +71,34 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def require_observations(self, x: Tensor) -> None:
-        """Raise ValueError if the type, shape or device of observations ``(*, n, *event)`` is wrong."""
+        """Check the type, shape and device of observations.
+
+        Args:
+            x: ``(*, n, *event)``.
+
+        Raises:
+            ValueError: If one of them is wrong.
+        """
 
     @abc.abstractmethod
     def valid(self, x: Tensor) -> tuple[Tensor, str]:
-        """Return a mask of valid values in x, in the shape of x, and describe valid values, for messages."""
+        """Return a mask of the valid values in ``x``, in its shape, and describe valid values, for messages."""
 
     @abc.abstractmethod
     def scored(self, values: Tensor) -> Scored:
-        """Return the log-probabilities of observations ``(t, *event)`` in all states."""
+        """Return the log-probabilities of observations in all states.
+
+        Args:
+            values: ``(t, *event)``, the observations.
+        """
 
     def scored_by_block(self, values: Tensor) -> Scored:
-        """Return the log-probabilities of observations ``(t, *event)`` in the states of their blocks.
+        """Return the log-probabilities of observations in the states of their blocks.
 
         If the emission has no blocks, return those in all states.
+
+        Args:
+            values: ``(t, *event)``, the observations.
         """
         return self.scored(values)
 
@@ -95,6 +109,9 @@ class Emission(abc.ABC):
         Args:
             values: ``(t, *event)``, the observations.
             weights: ``(u, z)``, the expected number of times that each row of `scored` is used in each state.
+
+        Returns:
+            A tensor in a shape of the emission's choice, whose sum over batches is the statistics of all of them.
         """
 
     @abc.abstractmethod
@@ -102,6 +119,10 @@ class Emission(abc.ABC):
         """Return the emission that maximises the expected log-likelihood plus the log-prior; see `statistics`.
 
         States with neither observations nor a prior keep their parameters.
+
+        Args:
+            statistics: The result of `statistics`, or a sum of such results.
+            prior: The prior of the parameters, as in `strukt.Priors`; None for a flat one.
 
         Raises:
             ValueError: If the prior is for another kind of emission.
@@ -112,13 +133,20 @@ class Emission(abc.ABC):
     def log_prior(self, prior: EmissionPrior) -> Tensor:
         """Return the log-density of the parameters under a prior, up to a constant: ``()``; differentiable.
 
+        Args:
+            prior: The prior of the parameters, as in `strukt.Priors`; None for a flat one.
+
         Raises:
             ValueError: If the prior is for another kind of emission.
         """
 
     @abc.abstractmethod
     def redrawn(self, values: Tensor) -> Self:
-        """Return an emission of the same form with random parameters, to fit observations ``(t, *event)``."""
+        """Return an emission of the same form with random parameters, as the start of a fit.
+
+        Args:
+            values: ``(t, *event)``, the observations to fit.
+        """
 
     def emits(self) -> Tensor:
         """Return a mask ``(z,)`` of the states that have any observation."""
@@ -134,7 +162,11 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def mixture(self, probs: Tensor) -> Distribution:
-        """Return the distribution of an observation, given the probabilities ``(*, z)`` of its state."""
+        """Return the distribution of an observation, with batch shape ``(*)``.
+
+        Args:
+            probs: ``(*, z)``, the probabilities of its state.
+        """
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
@@ -145,7 +177,7 @@ class Emission(abc.ABC):
         return self.parameters
 
     def from_unconstrained(self, parameters: Parameters) -> Self:
-        """Return the emission with given unconstrained parameters; differentiable."""
+        """Return the emission with ``parameters`` in the form of `unconstrained`; differentiable."""
         return type(self)(*parameters)
 
     def __repr__(self) -> str:
