@@ -113,7 +113,7 @@ def used() -> set[str]:
     return set(map(home_of_beginning, paths)) - {None}
 
 
-def _resolved(module: str, expression: ast.AST | None) -> Iterator[str]:
+def resolved(module: str, expression: ast.AST | None) -> Iterator[str]:
     """The homes of the names in an expression."""
     for node in ast.walk(expression) if expression else ():
         path = None
@@ -131,7 +131,7 @@ def bases(path: str) -> list[str]:
     node, module = definition(path), path.rpartition(".")[0]
     expressions = node.bases if isinstance(node, ast.ClassDef) else []
     heads = [each.value if isinstance(each, ast.Subscript) else each for each in expressions]
-    return [base for each in heads for base in _resolved(module, each)]
+    return [base for each in heads for base in resolved(module, each)]
 
 
 def _is_public(member: ast.stmt) -> bool:
@@ -171,7 +171,7 @@ def _raised(node: Definition) -> set[str]:
 def types(path: str) -> set[str]:
     """The homes of what a name returns, takes, raises or has as a base, and of what its bases do."""
     node, module = definition(path), path.rpartition(".")[0]
-    homes = {each for expression in _expressions(node) for each in _resolved(module, expression)}
+    homes = {each for expression in _expressions(node) for each in resolved(module, expression)}
     for error in _raised(node):
         homes |= {home(f"{module}.{error}"), home(f"strukt.errors.{error}")} - {None}
     return homes.union(*map(types, bases(path)))
@@ -200,4 +200,4 @@ def justified(shown: set[str], models: set[str]) -> set[str]:
 def constant_types(path: str) -> list[str]:
     """The homes of the types of an annotated constant."""
     node, module = definition(path), path.rpartition(".")[0]
-    return [*_resolved(module, node.annotation)] if isinstance(node, ast.AnnAssign) else []
+    return [*resolved(module, node.annotation)] if isinstance(node, ast.AnnAssign) else []
