@@ -137,6 +137,7 @@ class Factor(AnyFactor):
     Examples:
         >>> import torch
         >>> from strukt import FactorGraph
+        >>> from strukt.factor_graph.factors import Factor
         >>> class Equal(Factor):
         ...     '''All variables have the same value.'''
         ...     def map(self, scores):
