@@ -25,23 +25,25 @@ from strukt.nn.feature_maps import (
 from strukt.nn.joint_perceptron import JointPerceptron
 from strukt.nn.kneser_ney import KneserNey
 from strukt.nn.latent_structure import LatentStructure, Mixture
+from strukt.nn.mapping_losses import (
+    Entmax15Loss,
+    EntmaxLoss,
+    FusedmaxLoss,
+    NormmaxLoss,
+    OscarmaxLoss,
+    RelaxedBudgetLoss,
+    RelaxedSubsetLoss,
+    SparsemaxLoss,
+)
 from strukt.nn.mappings import (
     Entmax,
     Entmax15,
-    Entmax15Loss,
-    EntmaxLoss,
     Fusedmax,
-    FusedmaxLoss,
     Normmax,
-    NormmaxLoss,
     Oscarmax,
-    OscarmaxLoss,
     RelaxedBudget,
-    RelaxedBudgetLoss,
     RelaxedSubset,
-    RelaxedSubsetLoss,
     Sparsemax,
-    SparsemaxLoss,
 )
 from strukt.nn.mean_field_attention import MeanFieldAttention
 from strukt.nn.mean_field_encoder import MeanFieldEncoder

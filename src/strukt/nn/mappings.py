@@ -1,4 +1,4 @@
-"""Sparse mappings and their losses as modules, to replace `torch.nn.Softmax` and `torch.nn.CrossEntropyLoss`."""
+"""Sparse mappings as modules, to replace `torch.nn.Softmax`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from typing_extensions import Unpack
 
-from strukt import losses, mappings
+from strukt import mappings
 
 
 class Entmax(nn.Module):
@@ -90,7 +89,11 @@ class _Mapping(nn.Module):
         self.settings = settings
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the mapped scores in the shape of ``x``; a score counts as -inf if ``mask`` is False."""
+        """Return the mapped scores in the shape of ``x``; a score counts as -inf if ``mask`` is False.
+
+        Raises:
+            ValueError: As for the function.
+        """
         return self._mapping(x, dim=self.dim, mask=mask, **self.settings)
 
     def extra_repr(self) -> str:
@@ -98,159 +101,106 @@ class _Mapping(nn.Module):
 
 
 class Sparsemax(_Mapping):
-    """`strukt.mappings.sparsemax` as a module; `dim` is the axis of the probabilities."""
+    """`strukt.mappings.sparsemax` as a module; `dim` is the axis of the probabilities.
+
+    Examples:
+        >>> Sparsemax()(torch.tensor([1.0, 0.8, 0.1]))
+        tensor([0.6000, 0.4000, 0.0000])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(mappings.sparsemax, dim)
 
 
 class Entmax15(_Mapping):
-    """`strukt.mappings.entmax15` as a module; `dim` is the axis of the probabilities."""
+    """`strukt.mappings.entmax15` as a module; `dim` is the axis of the probabilities.
+
+    Examples:
+        >>> Entmax15()(torch.tensor([1.0, 0.8, 0.1]))
+        tensor([0.5292, 0.3937, 0.0770])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(mappings.entmax15, dim)
 
 
 class Normmax(_Mapping):
-    """`strukt.mappings.normmax` as a module, with its settings; they are checked in each call."""
+    """`strukt.mappings.normmax` as a module, with its settings; they are checked in each call.
+
+    Args:
+        alpha: The exponent of the norm, above 1 and finite.
+        dim: The axis of the probabilities.
+
+    Examples:
+        >>> Normmax(alpha=2.0)(torch.tensor([1.0, 0.8, 0.1]))
+        tensor([0.5714, 0.4286, 0.0000])
+    """
 
     def __init__(self, alpha: float = 2.0, dim: int = -1) -> None:
         super().__init__(mappings.normmax, dim, alpha=alpha)
 
 
 class Fusedmax(_Mapping):
-    """`strukt.mappings.fusedmax` as a module, with its settings; they are checked in each call."""
+    """`strukt.mappings.fusedmax` as a module, with its settings; they are checked in each call.
+
+    Args:
+        weight: The weight of the penalty, 0 or more and finite. The more weight, the more neighbours share a
+            probability.
+        dim: The axis of the probabilities.
+
+    Examples:
+        >>> Fusedmax(weight=0.1)(torch.tensor([1.0, 0.9, 0.2]))
+        tensor([0.5000, 0.5000, 0.0000])
+    """
 
     def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
         super().__init__(mappings.fusedmax, dim, weight=weight)
 
 
 class Oscarmax(_Mapping):
-    """`strukt.mappings.oscarmax` as a module, with its settings; they are checked in each call."""
+    """`strukt.mappings.oscarmax` as a module, with its settings; they are checked in each call.
+
+    Args:
+        weight: The weight of the penalty, 0 or more and finite. The more weight, the more entries share a
+            probability.
+        dim: The axis of the probabilities.
+
+    Examples:
+        >>> Oscarmax(weight=0.1)(torch.tensor([1.0, 0.2, 0.9]))
+        tensor([0.5000, 0.0000, 0.5000])
+    """
 
     def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
         super().__init__(mappings.oscarmax, dim, weight=weight)
 
 
 class RelaxedSubset(_Mapping):
-    """`strukt.mappings.ksubset` as a module: weights from 0 to 1 with sum k."""
+    """`strukt.mappings.ksubset` as a module: weights from 0 to 1 with sum k.
+
+    Args:
+        k: Number of items, 0 or more, which need not be a whole number; checked in each call.
+        dim: The axis of the items.
+
+    Examples:
+        >>> RelaxedSubset(2)(torch.tensor([0.5, 0.4, -0.6, -0.1]))
+        tensor([0.9000, 0.8000, 0.0000, 0.3000])
+    """
 
     def __init__(self, k: float, dim: int = -1) -> None:
         super().__init__(mappings.ksubset, dim, k=k)
 
 
 class RelaxedBudget(_Mapping):
-    """`strukt.mappings.budget` as a module: weights from 0 to 1 with a sum of at most k."""
+    """`strukt.mappings.budget` as a module: weights from 0 to 1 with a sum of at most k.
+
+    Args:
+        k: Maximum number of items, 0 or more, which need not be a whole number; checked in each call.
+        dim: The axis of the items.
+
+    Examples:
+        >>> RelaxedBudget(2)(torch.tensor([0.5, 0.4, -0.6, -0.1]))
+        tensor([0.5000, 0.4000, 0.0000, 0.0000])
+    """
 
     def __init__(self, k: float, dim: int = -1) -> None:
         super().__init__(mappings.budget, dim, k=k)
-
-
-class _Loss(nn.Module):
-    """A loss over classes or points with fixed settings; each setting is an attribute."""
-
-    def __init__(self, loss: Callable[..., Tensor], options: losses.Options, **settings: float) -> None:
-        super().__init__()
-        self._loss = loss
-        self._names = tuple(settings)
-        self.options = options
-        for name, value in settings.items():
-            setattr(self, name, value)
-
-    @property
-    def settings(self) -> dict[str, float]:
-        """The arguments of the loss function other than its options."""
-        return {name: getattr(self, name) for name in self._names}
-
-    def forward(self, x: Tensor, target: Tensor) -> Tensor:
-        """Return the loss, or the loss of each example with ``reduction="none"``; see the function."""
-        return self._loss(x, target, **self.settings, **self.options)
-
-    def extra_repr(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in {**self.settings, **self.options}.items())
-
-
-class EntmaxLoss(_Loss):
-    """`strukt.losses.entmax_loss` as a module; its options are those of `strukt.losses.Options`.
-
-    Examples:
-        >>> EntmaxLoss(2.0, reduction="sum")(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
-        tensor(0.2500)
-    """
-
-    alpha: float
-
-    def __init__(self, alpha: float = 1.5, **options: Unpack[losses.Options]) -> None:
-        super().__init__(losses.entmax_loss, options, alpha=alpha)
-
-
-class SparsemaxLoss(EntmaxLoss):
-    """`EntmaxLoss` with alpha = 2."""
-
-    def __init__(self, **options: Unpack[losses.Options]) -> None:
-        super().__init__(2.0, **options)
-
-
-class Entmax15Loss(EntmaxLoss):
-    """`EntmaxLoss` with alpha = 1.5."""
-
-    def __init__(self, **options: Unpack[losses.Options]) -> None:
-        super().__init__(1.5, **options)
-
-
-class NormmaxLoss(_Loss):
-    """`strukt.losses.normmax_loss` as a module; its options are those of `strukt.losses.Options`.
-
-    Alpha must be above 1; it is checked in each call.
-
-    Examples:
-        >>> NormmaxLoss()(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))
-        tensor(0.)
-    """
-
-    alpha: float
-
-    def __init__(self, alpha: float = 2.0, **options: Unpack[losses.Options]) -> None:
-        super().__init__(losses.normmax_loss, options, alpha=alpha)
-
-
-class FusedmaxLoss(_Loss):
-    """`strukt.losses.fusedmax_loss` as a module; its options are those of `strukt.losses.Options`."""
-
-    weight: float
-
-    def __init__(self, weight: float = 1.0, **options: Unpack[losses.Options]) -> None:
-        super().__init__(losses.fusedmax_loss, options, weight=weight)
-
-
-class OscarmaxLoss(_Loss):
-    """`strukt.losses.oscarmax_loss` as a module; its options are those of `strukt.losses.Options`."""
-
-    weight: float
-
-    def __init__(self, weight: float = 1.0, **options: Unpack[losses.Options]) -> None:
-        super().__init__(losses.oscarmax_loss, options, weight=weight)
-
-
-class RelaxedSubsetLoss(_Loss):
-    """`strukt.losses.ksubset_loss` as a module, for exactly k items; see `strukt.losses.Options`.
-
-    Examples:
-        >>> several = torch.tensor([[1.0, 0.0, 1.0]])
-        >>> RelaxedSubsetLoss(2)(torch.tensor([[0.5, 0.5, 0.0]]), several)
-        tensor(0.5833)
-    """
-
-    k: float
-
-    def __init__(self, k: float, **options: Unpack[losses.Options]) -> None:
-        super().__init__(losses.ksubset_loss, options, k=k)
-
-
-class RelaxedBudgetLoss(_Loss):
-    """`strukt.losses.budget_loss` as a module, for at most k items; see `strukt.losses.Options`."""
-
-    k: float
-
-    def __init__(self, k: float, **options: Unpack[losses.Options]) -> None:
-        super().__init__(losses.budget_loss, options, k=k)
