@@ -23,6 +23,18 @@ class WordCollator:
         tokenizer: The tokenizer that encoded the sentences.
         pad_to_multiple_of: Pad the number of pieces of a row to a multiple of this number; None to pad only to the
             longest row.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models
+        >>> from transformers import PreTrainedTokenizerFast
+        >>> from strukt.hf import encode_words
+        >>> words = Tokenizer(models.WordLevel({"[PAD]": 0, "Dogs": 1, "bark": 2}))
+        >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]")
+        >>> sentences = {("Dogs", "bark"): [4, 5], ("bark",): [5]}
+        >>> rows = [encode_words(tokenizer, words, tags=tags) for words, tags in sentences.items()]
+        >>> WordCollator(tokenizer)(rows)["labels"]
+        tensor([[   4,    5],
+                [   5, -100]])
     """
 
     tokenizer: Any

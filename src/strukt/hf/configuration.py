@@ -84,6 +84,10 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
     def from_dict(cls, config_dict: dict[str, Any], **options: Any) -> Any:
         """Return the configuration of a saved dictionary, as in transformers.
 
+        Args:
+            config_dict: The content of `config.json`.
+            options: Options that replace those of the dictionary.
+
         Raises:
             ValueError: If the dictionary is that of another kind of model, such as an encoder without a head.
         """

@@ -23,11 +23,22 @@ def word_numbers(encoding: Any) -> Tensor:
         encoding: Output of a fast tokenizer for texts or lists of words.
 
     Returns:
-        Word indices, `(batch, pieces)`, -1 for special pieces and padding; a LongTensor on the CPU.
+        Word indices, ``(batch, pieces)``, -1 for special pieces and padding; a LongTensor on the CPU.
 
     Raises:
         ValueError: If the encoding is not of a fast tokenizer, the only kind that knows words, or its rows differ
             in length because they are not padded.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models, pre_tokenizers
+        >>> from transformers import PreTrainedTokenizerFast
+        >>> pieces = {"[PAD]": 0, "[UNK]": 1, "un": 2, "##do": 3, "it": 4}
+        >>> model = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+        >>> model.pre_tokenizer = pre_tokenizers.Whitespace()
+        >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="[PAD]", unk_token="[UNK]")
+        >>> word_numbers(tokenizer(["undo it", "undo"], padding=True))  # un ##do it
+        tensor([[ 0,  0,  1],
+                [ 0,  0, -1]])
     """
     if not getattr(encoding, "encodings", None):
         raise ValueError(
@@ -74,6 +85,19 @@ def encode_words(
             several kinds are given, or a word has no piece and the tokenizer no unknown piece.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models, pre_tokenizers
+        >>> from transformers import PreTrainedTokenizerFast
+        >>> pieces = {"[PAD]": 0, "[UNK]": 1, "un": 2, "##do": 3, "it": 4}
+        >>> model = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+        >>> model.pre_tokenizer = pre_tokenizers.Whitespace()
+        >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="[PAD]", unk_token="[UNK]")
+        >>> row = encode_words(tokenizer, ["undo", "it"], tags=[1, 0])
+        >>> row["input_ids"], row["words"], row["labels"]
+        ([2, 3, 4], [0, 0, 1], [1, -100, 0])
+        >>> encode_words(tokenizer, ["undo", "it"], heads=[0, 1], relations=[3, 2])["labels"]
+        [[0, 3], [-100, -100], [1, 2]]
     """
     if isinstance(words, str):
         raise ValueError(f"words is {words!r}; expected a list of words, such as {words.split()}")

@@ -195,8 +195,14 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     ) -> StructuredDistribution:
         """Return the distribution over the structures of each sentence, with `marginals`, `topk`, `entropy` etc.
 
-        It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces. The
-        arguments are those of `forward`.
+        It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces.
+
+        Args:
+            input_ids: `(batch, pieces)`, the indices of pieces.
+            attention_mask: `(batch, pieces)`, 0 in padding; if None, there is no padding.
+            token_type_ids: `(batch, pieces)`, if the encoder has token types.
+            words: `(batch, pieces)`, the word index of each piece, as for `forward`; required.
+            encoder_inputs: Other inputs of the encoder.
 
         Raises:
             ValueError: If `words` is None, or shapes do not match.
@@ -211,7 +217,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         return self.encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: Any) -> None:
-        """Replace the embedding table of pieces."""
+        """Replace the embedding table of pieces by `value`, a module such as `torch.nn.Embedding`."""
         self.encoder.set_input_embeddings(value)
 
     def _places(

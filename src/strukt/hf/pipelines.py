@@ -24,10 +24,24 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     character. Running text is split into words by the tokenizer; pass `is_split_into_words=True` for a list of
     words.
 
-    Models of other classes are handled as in `TokenClassificationPipeline`.
+    Models of other classes are handled as in `TokenClassificationPipeline`. So are the arguments, which
+    ``transformers.pipeline("token-classification", model=..., tokenizer=...)`` passes on.
 
     Raises:
         ValueError: If the head of the model predicts no tags.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models, pre_tokenizers
+        >>> from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, pipeline
+        >>> words = Tokenizer(models.WordLevel({"[UNK]": 0, "Dogs": 1, "bark": 2}, "[UNK]"))
+        >>> words.pre_tokenizer = pre_tokenizers.Whitespace()
+        >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
+        >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+        >>> encoder = BertModel(BertConfig(vocab_size=3, **sizes))
+        >>> model = StructuredHead.from_encoder(encoder, ["N", "V"], head="crf")
+        >>> tagger = pipeline("token-classification", model=model, tokenizer=tokenizer)
+        >>> [(word["word"], word["start"], word["end"], word["entity"] in "NV") for word in tagger("Dogs bark")]
+        [('Dogs', 0, 4, True), ('bark', 5, 9, True)]
     """
 
     def __init__(self, *values: Any, **options: Any) -> None:
@@ -39,7 +53,13 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
             )
 
     def preprocess(self, sentence: Any, offset_mapping: Any = None, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """Encode a sentence, or its windows if `stride` is given, and add the word index of each piece."""
+        """Encode a sentence, or its windows if `stride` is given, and add the word index of each piece.
+
+        Args:
+            sentence: A text, or a list of words with ``is_split_into_words=True``.
+            offset_mapping: The start and end of each piece in the text; None if the tokenizer computes them.
+            parameters: Options of the tokenizer, as in `TokenClassificationPipeline`.
+        """
         parts = super().preprocess(sentence, offset_mapping, **parameters)
         if not isinstance(self.model, StructuredHead):
             yield from parts
@@ -53,7 +73,10 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
             yield {**part, "words": numbers, "word_ids": words}
 
     def gather_pre_entities(self, *values: Any, **options: Any) -> list[dict[str, Any]]:
-        """Collect the result of each word if the model is a `StructuredHead`, otherwise of each piece."""
+        """Collect the result of each word if the model is a `StructuredHead`, otherwise of each piece.
+
+        The arguments, `values` and `options`, are those of `TokenClassificationPipeline`.
+        """
         if not isinstance(self.model, StructuredHead):
             return super().gather_pre_entities(*values, **options)  # type: ignore[no-any-return]
         *others, _ = values

@@ -91,7 +91,7 @@ class Attention(nn.Module, abc.ABC):
         return Attended(weights @ keys, weights)
 
     def within(self, queries: Tensor, keys: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Check the arguments of `forward`, and prepare keys and lengths.
+        """Check ``queries``, ``keys`` and ``lengths``, the arguments of `forward`, and prepare keys and lengths.
 
         Returns:
             The keys with zeros in the padding, the lengths ``(batch,)``, and their mask ``(batch, 1, n)``, True

@@ -64,7 +64,7 @@ class AttentionHash(nn.Module):
         code, from which no gradient leads away. If all scores are equal, the weights stay as they are.
 
         Args:
-            vectors: `(m, size)`, m vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
+            vectors: ``(m, size)``, m vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
 
         Raises:
             ValueError: If the vectors have the wrong size.
@@ -85,12 +85,12 @@ class AttentionHash(nn.Module):
         """Score the bits of every span.
 
         Args:
-            fenceposts: `(*batch, n + 1, size)`, a row for each position between words and at both ends; or
-                `(*batch, n, size)`, a row for each word, as in the published form.
+            fenceposts: ``(*batch, n + 1, size)``, a row for each position between words and at both ends; or
+                ``(*batch, n, size)``, a row for each word, as in the published form.
 
         Returns:
-            `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r. For words,
-            `(*batch, n, n, bits)`, which `strukt.nn.spans.between_words` moves to fenceposts. Takes
+            ``(*batch, n + 1, n + 1, bits)``; `[l, r]` scores the span from fencepost l to r. For words,
+            ``(*batch, n, n, bits)``, which `strukt.nn.spans.between_words` moves to fenceposts. Takes
             `O(n (n + size) bits head_size)` time.
 
         Raises:

@@ -35,6 +35,13 @@ class Updates:
 
     Raises:
         ValueError: If a name is unknown or a number is out of its range.
+
+    Examples:
+        >>> from strukt.nn import ProbabilisticTransformer
+        >>> damped = Updates(order="synchronous", label_damping=0.5, head_damping=0.5)
+        >>> model = ProbabilisticTransformer(labels=16, channels=4, rank=8, updates=damped)
+        >>> Updates(normaliser="relu").normalised(torch.tensor([3.0, 1.0, -2.0]))
+        tensor([0.7500, 0.2500, 0.0000])
     """
 
     order: Literal["asynchronous", "synchronous"] = "asynchronous"
@@ -60,11 +67,24 @@ class Updates:
             require_damping(getattr(self, name), name)
 
     def first_labels(self, scores: Tensor) -> Tensor:
-        """Return the initial distributions of labels, before any message, from the scores of words."""
+        """Return the initial distributions of labels, before any message.
+
+        Args:
+            scores: ``(batch, n, d)``, the scores S of d labels of n words.
+
+        Returns:
+            ``(batch, n, d)``.
+        """
         return self.normalised(scores / self.label_weight if self.weighted_start else scores)
 
     def labels(self, old: Belief, message: Tensor, dropout: Callable[[Tensor], Tensor]) -> Belief:
-        """Return the distributions of labels after a message; dropout applies to the damped message."""
+        """Return the distributions of labels after a message.
+
+        Args:
+            old: The distributions before, with their message.
+            message: The new message, in the shape of the distributions.
+            dropout: Applied to the damped message.
+        """
         message = dropout(_mixed(message, old.message, 1 - self.label_damping))
         new = self.normalised(message / self.label_weight)
         return Belief(message, _mixed(new, old.probabilities, self.label_step))
@@ -87,7 +107,7 @@ class Updates:
         return Belief(kept, _mixed(new, old.probabilities, self.head_step))
 
     def normalised(self, messages: Tensor) -> Tensor:
-        """Normalise messages to distributions over the last axis."""
+        """Normalise messages to distributions over the last axis; the shape stays the same."""
         if self.normaliser == "softmax":
             return messages.softmax(-1)
         positive = messages.relu()

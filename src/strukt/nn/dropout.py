@@ -33,7 +33,7 @@ class SharedDropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop features of `(batch, n, features)` in training; the shape stays the same."""
+        """Drop features of `x`, `(batch, n, features)`, in training; the shape stays the same."""
         if not self.training or self.p == 0:
             return x
         mask = torch.empty_like(x[:, :1]).bernoulli_(1 - self.p)

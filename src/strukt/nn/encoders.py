@@ -43,6 +43,14 @@ class SentenceEncoder(nn.Module, ABC):
     Attributes:
         inputs: Size of the input vectors.
         size: Size of the output vectors.
+
+    Examples:
+        >>> class Sums(SentenceEncoder):
+        ...     inputs = size = 1
+        ...     def _encode(self, x, lengths):
+        ...         return x.cumsum(1)
+        >>> Sums()(torch.ones(1, 4, 1), torch.tensor([3])).flatten()  # 0 in the padding
+        tensor([1., 2., 3., 0.])
     """
 
     inputs: int

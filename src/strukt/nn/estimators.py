@@ -81,6 +81,14 @@ class SparseMAP(Estimator):
             for 1,000, with a warning if the error is still above `tol`. Many calls are needed if scores are near
             0, as in an untrained network.
         tol: Stop when the error of the marginals is at most this.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
+        >>> selection = SparseMAP()(choices)
+        >>> selection.parts, selection.weights
+        (tensor([[1., 0., 0.],
+                [0., 1., 0.]]), tensor([0.7500, 0.2500]))
     """
 
     max_iterations: int | None = 20
@@ -97,6 +105,12 @@ class SparseMarginals(SparseMAP):
     """One soft structure for each item: the SparseMAP marginals, which are the weighted mean of the support.
 
     Arguments are those of `SparseMAP`.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
+        >>> SparseMarginals()(choices).parts
+        tensor([[0.7500, 0.2500, 0.0000]])
     """
 
     @override
@@ -106,7 +120,14 @@ class SparseMarginals(SparseMAP):
 
 @dataclass(frozen=True)
 class Marginals(Estimator):
-    """One soft structure for each item: its marginals, instead of a sum over structures."""
+    """One soft structure for each item: its marginals, instead of a sum over structures.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
+        >>> Marginals()(choices).parts
+        tensor([[0.5741, 0.3482, 0.0777]])
+    """
 
     @override
     def __call__(self, structures: Any) -> Selection:
@@ -123,6 +144,14 @@ class Argmax(Estimator):
 
     Raises:
         ValueError: If the gradient is unknown, or the step is not above 0.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> scores = torch.tensor([[1.0, 0.5, -1.0]], requires_grad=True)
+        >>> parts = Argmax("straight-through")(KSubset(scores, k=1)).parts
+        >>> (parts @ torch.tensor([1.0, 2.0, 3.0])).sum().backward()  # passes the gradient of parts on to scores
+        >>> parts.detach(), scores.grad
+        (tensor([[1., 0., 0.]]), tensor([[1., 2., 3.]]))
     """
 
     gradient: str = "straight-through"
@@ -144,6 +173,12 @@ class TopK(Estimator):
 
     Args:
         k: Number of structures; if an item has fewer, all of them are used.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
+        >>> TopK(2)(choices).weights
+        tensor([0.6225, 0.3775])
     """
 
     k: int = 5
@@ -167,6 +202,15 @@ class Sample(Estimator):
 
     Raises:
         ValueError: If `count` is below 2.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
+        >>> selection = Sample(4)(choices)
+        >>> selection.parts.shape, selection.weights, selection.sampled
+        (torch.Size([4, 3]), tensor([0.2500, 0.2500, 0.2500, 0.2500]), True)
+        >>> Sample(4).in_prediction
+        Argmax(gradient='straight-through', step=1.0)
     """
 
     count: int = 4
@@ -197,6 +241,14 @@ class Relaxed(Estimator):
 
     Args:
         temperature: Temperature above 0; as it approaches 0, the sample approaches a discrete structure.
+
+    Examples:
+        >>> from strukt import KSubset
+        >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
+        >>> Relaxed(0.5)(choices).parts.sum(-1).round(decimals=3)  # the parts are random, but one is chosen in all
+        tensor([1.])
+        >>> Relaxed(0.5).in_prediction
+        Marginals()
     """
 
     temperature: float = 1.0

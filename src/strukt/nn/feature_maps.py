@@ -91,7 +91,7 @@ class ExponentialFeatures(nn.Module):
             self.register_buffer("rows", rows)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
+        """Map vectors x, ``(*, size)``, to log-features ``(*, features)``."""
         shift = x.square().sum(-1, keepdim=True) / 2 + math.log(len(self.rows)) / 2
         return x @ self.rows.mT - shift
 
@@ -108,6 +108,14 @@ class LinearFeatures(nn.Linear):
 
     Raises:
         ValueError: If `size` or `features` is less than 1.
+
+    Examples:
+        >>> features = LinearFeatures(2, 3)
+        >>> features.weight.data = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> features.bias.data.zero_()
+        tensor([0., 0., 0.])
+        >>> features(torch.tensor([[0.5, 2.0]])).detach()  # the logs of exp(0.5), exp(2) and exp(2.5)
+        tensor([[0.5000, 2.0000, 2.5000]])
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -129,6 +137,12 @@ class SoftplusFeatures(nn.Module):
 
     Raises:
         ValueError: If `size` or `features` is less than 1.
+
+    Examples:
+        >>> features = SoftplusFeatures(16, 32)
+        >>> logs = features(torch.randn(5, 16))
+        >>> logs.shape, bool((logs.exp() > 0).all())
+        (torch.Size([5, 32]), True)
     """
 
     def __init__(self, size: int, features: int) -> None:
@@ -137,7 +151,7 @@ class SoftplusFeatures(nn.Module):
         self.linear = nn.Linear(size, features)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
+        """Map vectors x, ``(*, size)``, to log-features ``(*, features)``."""
         outputs = self.linear(x)
         # Far below 0, softplus(a) is exp(a), which underflows; its log is a.
         small = outputs < -15.0
@@ -161,6 +175,12 @@ class FourierFeatures(nn.Module):
 
     Raises:
         ValueError: If `size` or `features` is less than 1.
+
+    Examples:
+        >>> _ = torch.manual_seed(0)
+        >>> features, x, y = FourierFeatures(2, 20_000), torch.tensor([0.5, 0.0]), torch.tensor([0.0, 1.0])
+        >>> (features(x) + features(y)).logsumexp(-1).exp(), 1 + (-(x - y).square().sum() / 2).exp() / 2
+        (tensor(1.2721), tensor(1.2676))
     """
 
     rows: Tensor
@@ -174,7 +194,7 @@ class FourierFeatures(nn.Module):
 
     @full_precision
     def forward(self, x: Tensor) -> Tensor:
-        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
+        """Map vectors x, ``(*, size)``, to log-features ``(*, features)``."""
         phase = precise(x) @ precise(self.rows).mT + precise(self.phase)
         raised: Tensor = 1.0 + FLOOR + torch.cos(phase)
         return raised.log() - math.log(len(self.rows)) / 2
@@ -199,6 +219,14 @@ class NystromFeatures(nn.Module):
 
     Raises:
         ValueError: If the landmarks have another shape or are empty, or the width is not above 0 and finite.
+
+    Complexity: O(m^3) for m landmarks in each call, and O(m^2) for each vector.
+
+    Examples:
+        >>> landmarks = torch.tensor([[0.5, 0.0], [0.0, 1.0]])
+        >>> logs = NystromFeatures(landmarks)(landmarks)
+        >>> (logs[0] + logs[1]).logsumexp(-1).detach()  # the log of the kernel, -(0.5 ** 2 + 1 ** 2) / 2
+        tensor(-0.6250)
     """
 
     def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:
@@ -212,7 +240,7 @@ class NystromFeatures(nn.Module):
 
     @full_precision
     def forward(self, x: Tensor) -> Tensor:
-        """Map vectors ``(*, size)`` to log-features ``(*, features)``."""
+        """Map vectors x, ``(*, size)``, to log-features ``(*, features)``."""
         landmarks = precise(self.landmarks)
         root: Tensor = _InverseRoot.apply(self._kernel(landmarks, landmarks))  # type: ignore[no-untyped-call]
         projected = self._kernel(precise(x), landmarks) @ root

@@ -135,9 +135,15 @@ class KneserNey(nn.Module):
         return self._interpolated(contexts, x)
 
     def next(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """Return the log-probability of each word of the vocabulary as the next word: ``(batch, v)``, in float64.
+        """Return the log-probability of each word of the vocabulary as the next word.
 
-        The arguments are those of `log_probs`.
+        Args:
+            x: ``(batch, n)``, the words so far, from 0 to v - 1; there is no padding.
+            before: ``(batch, order - 1)``, the words before ``x``, as for `log_probs`; None if ``x`` is at the
+                beginning of a sentence.
+
+        Returns:
+            ``(batch, v)``, in float64.
 
         Raises:
             ValueError: As for `log_probs`.

@@ -135,7 +135,11 @@ class FixedTrees(NamedTuple):
 
     @classmethod
     def of_heads(cls, heads: Tensor, dtype: torch.dtype = torch.float32) -> FixedTrees:
-        """Return the trees with heads ``(batch, n)``, 0 for the root, padded with -1.
+        """Return the trees in which words have these heads.
+
+        Args:
+            heads: ``(batch, n)``, the head of each word counted from 1, 0 for the root, and -1 in the padding.
+            dtype: The type of the marginals, that of the vectors which a network reads.
 
         Examples:
             >>> FixedTrees.of_heads(torch.tensor([[0, 1], [0, -1]])).marginals
@@ -168,7 +172,11 @@ def left_to_right(lengths: Tensor, longest: int) -> Tensor:
     """Return heads of left-to-right trees: the head of each word is the word after it, ``(batch, longest)``.
 
     The head of the last word is the root. A network that reads trees from the leaves to the root reads such a tree
-    from the first word to the last. Arguments and padding are those of `flat`.
+    from the first word to the last. The padding is -1.
+
+    Args:
+        lengths: ``(batch,)``.
+        longest: The number of columns, at least the largest length.
 
     Examples:
         >>> left_to_right(torch.tensor([3, 2]), 3)
@@ -182,7 +190,11 @@ def left_to_right(lengths: Tensor, longest: int) -> Tensor:
 def right_branching(lengths: Tensor, longest: int) -> Tensor:
     """Return heads of right-branching trees: the head of each word is the word before it, ``(batch, longest)``.
 
-    The head of the first word is the root. Arguments and padding are those of `flat`.
+    The head of the first word is the root. The padding is -1.
+
+    Args:
+        lengths: ``(batch,)``.
+        longest: The number of columns, at least the largest length.
 
     Examples:
         >>> right_branching(torch.tensor([3, 2]), 3)

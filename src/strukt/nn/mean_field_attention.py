@@ -96,9 +96,15 @@ class MeanFieldAttention(Attention):
         damping: float = 0.0,
         tol: float | None = None,
     ) -> MeanFieldAttention:
-        """Return the published form: phi and J are computed by perceptrons with one hidden layer of ``size``.
+        """Return the published form: phi and J are computed by perceptrons with one hidden layer.
 
-        The other arguments are those of the class.
+        Args:
+            queries: Size of the queries.
+            keys: Size of the keys.
+            size: Size of the hidden layer of both perceptrons.
+            iterations: Number of sweeps.
+            damping: Share of its old value that chi keeps, at least 0 and below 1.
+            tol: Stop as soon as no marginal changes by more than this; None to run all sweeps.
 
         Raises:
             ValueError: As the class does.

@@ -52,7 +52,11 @@ class MeanFieldEncoder(SentenceEncoder):
         self.causal = self.mean_field.causal
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Encoding:
-        """Return all distributions of mean field, given `(batch, n, inputs)` and lengths `(batch,)`.
+        """Return all distributions of mean field.
+
+        Args:
+            x: `(batch, n, inputs)`; padding is ignored.
+            lengths: `(batch,)`; all n if None.
 
         Raises:
             ValueError: If a shape is wrong, or a length is not between 0 and n.

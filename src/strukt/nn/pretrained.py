@@ -25,7 +25,7 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
         width: Maximum number of pieces in a window; at least 4.
 
     Returns:
-        `(start, stop, first, last)` for each window: it consists of the pieces start to stop - 1, and provides the
+        ``(start, stop, first, last)`` for each window: it consists of the pieces start to stop - 1, and provides the
         vectors of the pieces first to last - 1.
 
     Examples:
@@ -53,7 +53,7 @@ class PretrainedEncoder(nn.Module):
     Sentences longer than the window of the model are read in overlapping windows. Of a word with more than
     `LONGEST_WORD` pieces, only the first and the last `LONGEST_WORD // 2` are read.
 
-    Words go through `inputs` first: `encoder(encoder.inputs(sentences), lengths)` is `(batch, n, size)`.
+    Words go through `inputs` first: `encoder(encoder.inputs(sentences), lengths)` is ``(batch, n, size)``.
 
     Args:
         tokenizer: A Hugging Face tokenizer.
@@ -66,6 +66,16 @@ class PretrainedEncoder(nn.Module):
 
     Raises:
         ValueError: If the tokenizer changes the pieces of a word when it adds special ones.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models
+        >>> from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+        >>> words = Tokenizer(models.WordLevel({"[UNK]": 0, "Dogs": 1, "bark": 2}, "[UNK]"))
+        >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
+        >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+        >>> encoder = PretrainedEncoder(tokenizer, BertModel(BertConfig(vocab_size=3, **sizes)))
+        >>> encoder(encoder.inputs([["Dogs", "bark"], ["Dogs"]]), torch.tensor([2, 1])).shape
+        torch.Size([2, 2, 8])
     """
 
     def __init__(self, tokenizer: Any, model: Any) -> None:
@@ -149,9 +159,9 @@ class PretrainedEncoder(nn.Module):
             sentences: The words of each sentence.
 
         Returns:
-            `pieces` and `attention`, `(windows, width)`, the indices of pieces, and 1 for pieces and 0 for
+            `pieces` and `attention`, ``(windows, width)``, the indices of pieces, and 1 for pieces and 0 for
             padding; `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`,
-            the index of the word of each of these pieces in the flattened `(batch, n)`; `counts`, `(batch, n)`,
+            the index of the word of each of these pieces in the flattened ``(batch, n)``; `counts`, ``(batch, n)``,
             the number of pieces of each word.
         """
         n = max((len(forms) for forms in sentences), default=0)
@@ -203,10 +213,10 @@ class PretrainedEncoder(nn.Module):
 
         Args:
             inputs: The result of `inputs`, on the device of the model.
-            lengths: `(batch,)`, not used: `inputs` contains the number of words.
+            lengths: ``(batch,)``, not used: `inputs` contains the number of words.
 
         Returns:
-            `(batch, n, size)`, zero in the padding.
+            ``(batch, n, size)``, zero in the padding.
         """
         counts = inputs["counts"]
         sums = torch.zeros(counts.numel(), self.size, device=counts.device)
@@ -216,7 +226,7 @@ class PretrainedEncoder(nn.Module):
         return sums.reshape(*counts.shape, self.size) / counts.clamp(min=1).unsqueeze(-1)
 
     def _states(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the vectors of the pieces, `(windows, width, size)`."""
+        """Return the vectors of the pieces, ``(windows, width, size)``."""
         read = self.model(input_ids=inputs["pieces"], attention_mask=inputs["attention"])
         states: Tensor = read.last_hidden_state
         return states

@@ -186,7 +186,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         return self._encoding(beliefs, inside)
 
     def label_scores(self, scores: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """Return only `Encoding.scores`, ``(batch, n, d)``; takes the arguments of `forward`.
+        """Return only `Encoding.scores`, ``(batch, n, d)``; ``scores`` and ``lengths`` are those of `forward`.
 
         Forward and backward pass keep no n x n tensors if updates are asynchronous and those of heads are
         softmaxes with a step of 1, without damping or dropout. A root, dependency labels, features as heads
@@ -218,11 +218,11 @@ class ProbabilisticTransformer(MeanFieldIteration):
         return beliefs, inside
 
     def penalty(self) -> Tensor:
-        """Return the sum of the squares of all scores T, for an L2 penalty."""
+        """Return the sum of the squares of all scores T, a scalar, for an L2 penalty."""
         return self.ternary.penalty()
 
     def norm(self) -> Tensor:
-        """Return the norm of all scores T, the regulariser of the source."""
+        """Return the Euclidean norm of all scores T, a scalar: the regulariser of the source."""
         return self.ternary.norm()
 
     def tied_attention(self) -> tuple[Tensor, Tensor, Tensor]:

@@ -18,6 +18,13 @@ class Constraints(NamedTuple):
         start: `(c,)`, tags that may begin a sequence.
         transition: `(c, c)`, `[i, j]` for tag i followed by tag j.
         end: `(c,)`, tags that may end a sequence.
+
+    Examples:
+        >>> from strukt.nn import CRF
+        >>> never_twice, any_tag = ~torch.eye(3, dtype=torch.bool), torch.ones(3, dtype=torch.bool)
+        >>> crf = CRF(3, constraints=Constraints(any_tag, never_twice, any_tag))
+        >>> crf(torch.tensor([[[5.0, 0.0, 1.0], [9.0, 0.0, 1.0]]])).mode  # not tag 0 twice
+        tensor([[2, 0]])
     """
 
     start: Tensor

@@ -136,6 +136,10 @@ class SequenceTransducer(SymbolReader):
     def decoded(self, memory: Memory, y: Tensor) -> Decoded:
         """Return the decoder steps that predict each symbol of ``y`` from the symbols before it.
 
+        Args:
+            memory: The result of `read`.
+            y: ``(batch, t)``, the output symbols; the last one is not read.
+
         Raises:
             ValueError: If ``y`` is not ``(batch, t)``, its batch differs from that of the memory, or a symbol is
                 out of range.
@@ -208,5 +212,5 @@ class SequenceRegressor(SymbolReader):
         return self.predicted(self.decoded(self.read(x, lengths)))[:, 0, 0]
 
     def decoded(self, memory: Memory) -> Decoded:
-        """Run the single step of the decoder."""
+        """Run the single step of the decoder, on the result `memory` of `read`."""
         return self.steps(memory, self.first(len(memory.keys)))

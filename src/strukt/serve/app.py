@@ -74,6 +74,17 @@ def create_app(
         when_ready: Called once all models have warmed up, in a thread; by default, nothing happens then.
         hosts: The host names, without ports, that requests may be addressed to: `guard.LOOPBACK` for a service
             for its own machine only; None for any name.
+
+    Examples:
+        >>> from fastapi.testclient import TestClient
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> app = create_app({"tagger": Tagger.from_corpus(Config(), [sentence]).eval()}, Limits(words=40))
+        >>> response = TestClient(app).post("/predict", json={"texts": ["Dogs bark"]})
+        >>> [answer["words"] for answer in response.json()["answers"]]
+        [['Dogs', 'bark']]
     """
     limits = limits or Limits()
     service, metrics = Service(models, limits), Metrics()

@@ -17,6 +17,10 @@ class Limits:
         queue: Maximum number of requests that wait for a thread.
         seconds: Maximum duration of a request in seconds, including the time that it waits. A file is annotated in
             batches, each of which may take as long.
+
+    Examples:
+        >>> Limits(words=40, seconds=2.0)
+        Limits(words=40, body=65536, file=8388608, threads=2, queue=32, seconds=2.0)
     """
 
     words: int = 150

@@ -194,7 +194,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return [[classes[number] for number in tags.tolist()] for tags in self._model.results(rows, "mode")]
 
     def predict_single(self, xseq: Any) -> list[Any]:
-        """Return the best labels of one sequence; errors are those of `predict`."""
+        """Return the best labels of one sequence, `xseq`, as a list; errors are those of `predict`."""
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
@@ -211,7 +211,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         ]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
-        """Return the probability of each label for each token of one sequence; errors are those of `predict`."""
+        """Return the probability of each label for each token of the sequence `xseq`; errors: see `predict`."""
         return self.predict_marginals([xseq])[0]
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
@@ -261,7 +261,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> ChainClassifier:
-        """Load a model written by `save`.
+        """Load a model that `save` wrote to `folder`.
 
         Raises:
             strukt.errors.DataError: If a file is missing or damaged.

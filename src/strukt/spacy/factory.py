@@ -42,6 +42,21 @@ def make_component(
         SettingError: If k is negative, or the model is for a task that `StruktComponent` does not list.
         DataError: If the folder contains no model, or a damaged one.
         MissingExtraError: If a package that the model needs is not installed.
+
+    Examples:
+        >>> import spacy
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> from strukt.train.saved_model import save
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> nlp = spacy.blank("en")
+        >>> with TemporaryDirectory() as folder:
+        ...     save(Tagger.from_corpus(Config(), [sentence]), folder)
+        ...     component = make_component(nlp, "tagger", folder, probabilities=False, k=0)
+        >>> component.name, component.labels
+        ('tagger', ('NNS', 'VBP'))
     """
     from strukt.spacy.component import StruktComponent
 

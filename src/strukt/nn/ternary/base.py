@@ -16,7 +16,15 @@ class Rows(NamedTuple):
     """The products of label probabilities Q with the left factor (for dependents) and the right one (for heads).
 
     Both are ``(batch, n, f, h, k)``, for n words, f buckets of distances, h channels and rank k; see `Ternary`.
-    They are ``(batch, n, h, k)`` for `BiasedUV`, whose factors do not depend on the distance.
+    They are ``(batch, n, h, k)`` for `BiasedUV`, whose factors do not depend on the distance. The method `rows` of
+    ternary scores returns them.
+
+    Examples:
+        >>> from strukt.kernels.buckets import Buckets
+        >>> from strukt.nn.ternary import UV
+        >>> rows = UV(5, 2, Buckets(3), rank=4).rows(torch.full((1, 6, 5), 0.2))
+        >>> rows.dependents.shape, rows.heads.shape
+        (torch.Size([1, 6, 9, 2, 4]), torch.Size([1, 6, 9, 2, 4]))
     """
 
     dependents: Tensor
@@ -27,7 +35,8 @@ class Ternary(nn.Module, abc.ABC):
     """The base class of ternary scores: T^(c)[a, b] of label a of a word and label b of its head in channel c.
 
     Distances between words are divided into buckets. Each bucket f has separate scores; an additional bucket may
-    hold scores shared by all (`Buckets`).
+    hold scores shared by all.
+
     Scores are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``. Scores of pairs of words are thus
     products of the rows of Q left and Q right, where Q holds the probabilities of the labels of each word.
 
@@ -36,9 +45,21 @@ class Ternary(nn.Module, abc.ABC):
     Args:
         labels: Number of labels, d.
         channels: Number of channels, h.
-        buckets: The buckets of distances.
+        buckets: The buckets of distances, such as ``Buckets(3)`` of `strukt.kernels.buckets`: separate scores for
+            heads up to 3 words away on either side, and for all more distant heads on either side, and scores that
+            all distances share; ``Buckets(3, shared=False)`` without these. ``Buckets(None)`` has a single bucket.
 
     Source: Wu and Tu (2023), section 2.2 and appendix A.
+
+    Examples:
+        >>> from strukt.kernels.buckets import Buckets
+        >>> from strukt.nn.ternary import FullTernary
+        >>> scores = FullTernary(labels=2, channels=1, buckets=Buckets(None))
+        >>> scores.table.data[:, 0, 0] = torch.tensor([[0.0, 3.0], [0.0, 0.0]])  # T[0, 1] = 3
+        >>> probabilities = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])  # of two words
+        >>> scores(scores.rows(probabilities))[0, 0].detach()
+        tensor([[0., 3.],
+                [0., 0.]])
     """
 
     def __init__(self, labels: int, channels: int, buckets: Buckets) -> None:
@@ -54,7 +75,11 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def rows(self, probabilities: Tensor) -> Any:
-        """Return the products of Q, ``(batch, n, d)``, with the factors, which scores and messages need."""
+        """Return the products of Q with the factors, which scores and messages need.
+
+        Args:
+            probabilities: ``(batch, n, d)``, Q, the probabilities of the labels of each word.
+        """
 
     @abc.abstractmethod
     def forward(self, rows: Any) -> Tensor:
@@ -71,7 +96,12 @@ class Ternary(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def to_heads(self, attention: Tensor, rows: Any) -> Tensor:
-        """Return the messages of dependents to the labels of their heads; arguments: see `to_dependents`."""
+        """Return the messages of dependents to the labels of their heads, ``(batch, n, d)``.
+
+        Args:
+            attention: ``(batch, h, n, n)``, the probability of each head of each word.
+            rows: The result of `rows` for the probabilities of labels.
+        """
 
     @property
     def in_blocks(self) -> bool:
@@ -101,7 +131,7 @@ class Ternary(nn.Module, abc.ABC):
         return tables[:-1] + tables[-1]
 
     def penalty(self) -> Tensor:
-        """Return the sum of the squares of `tables`, without computing the tables."""
+        """Return the sum of the squares of `tables`, a scalar, without computing the tables."""
         left, right = self.factors()
         if self.buckets.reach is not None and self.buckets.shared:
             left, right = (
@@ -110,31 +140,40 @@ class Ternary(nn.Module, abc.ABC):
         return ((left.mT @ left) * (right.mT @ right)).sum()
 
     def norm(self) -> Tensor:
-        """Return the Euclidean norm of `tables`, computed from Gram matrices of the factors, k x k."""
+        """Return the Euclidean norm of `tables`, a scalar, computed from Gram matrices of the factors, k x k."""
         return self.penalty().clamp(min=torch.finfo(torch.float32).tiny).sqrt()
 
 
 class BucketedTernary(Ternary):
     """Ternary scores with separate rows for each of f buckets, h channels and ranks k.
 
-    Subclasses implement `factors`, `dependents`, `heads`, `of_dependents`, `of_heads` and `messages`.
+    Subclasses, such as `UV`, implement `factors`, `dependents`, `heads`, `of_dependents`, `of_heads` and
+    `messages`. Arguments are those of `Ternary`.
     """
 
     @abc.abstractmethod
     def dependents(self, probabilities: Tensor) -> Tensor:
-        """Return Q left, for words as dependents: ``(batch, n, f, h, k)`` from Q, ``(batch, n, d)``."""
+        """Return Q left, for words as dependents: ``(batch, n, f, h, k)`` from Q, ``(batch, n, d)``.
+
+        Args:
+            probabilities: Q, the probabilities of the labels of each word.
+        """
 
     @abc.abstractmethod
     def heads(self, probabilities: Tensor) -> Tensor:
-        """Return Q right, for words as heads: ``(batch, n, f, h, k)`` from Q, ``(batch, n, d)``."""
+        """Return Q right, for words as heads: ``(batch, n, f, h, k)`` from Q, ``(batch, n, d)``.
+
+        Args:
+            probabilities: Q, the probabilities of the labels of each word.
+        """
 
     @abc.abstractmethod
     def of_dependents(self, rows: Tensor) -> Tensor:
-        """Apply the transpose of `dependents`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
+        """Apply the transpose of `dependents`: from rows ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
 
     @abc.abstractmethod
     def of_heads(self, rows: Tensor) -> Tensor:
-        """Apply the transpose of `heads`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
+        """Apply the transpose of `heads`: from rows ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
 
     def rows(self, probabilities: Tensor) -> Rows:
         return Rows(self.dependents(probabilities), self.heads(probabilities))
@@ -152,7 +191,12 @@ class BucketedTernary(Ternary):
 def as_tables(factor: Tensor) -> Tensor:
     """Return a view ``(f, h, d, k)`` of a factor ``(d, f, h, k)``, a layout that suits matrix products.
 
-    There are d labels, f buckets of distances, h channels and k ranks.
+    Args:
+        factor: The factor, for d labels, f buckets of distances, h channels and k ranks.
+
+    Examples:
+        >>> as_tables(torch.zeros(5, 9, 2, 4)).shape
+        torch.Size([9, 2, 5, 4])
     """
     return factor.permute(1, 2, 0, 3)
 
@@ -166,6 +210,14 @@ def projected(rows: Tensor, factor: Tensor) -> Tensor:
 
     Returns:
         ``(batch, n, f, h, k)``.
+
+    Complexity: O(batch n d f h k).
+
+    Examples:
+        >>> factor = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).reshape(2, 1, 1, 2)
+        >>> projected(torch.tensor([[[0.0, 1.0], [0.5, 0.5]]]), factor).flatten(2)
+        tensor([[[3., 4.],
+                 [2., 3.]]])
     """
     return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
 
@@ -179,5 +231,13 @@ def projected_back(rows: Tensor, factor: Tensor) -> Tensor:
 
     Returns:
         ``(batch, n, d)``.
+
+    Complexity: O(batch n d f h k).
+
+    Examples:
+        >>> factor = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).reshape(2, 1, 1, 2)
+        >>> projected_back(torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), factor)
+        tensor([[[1., 3.],
+                 [2., 4.]]])
     """
     return rows.flatten(2) @ factor.flatten(1).mT

@@ -17,7 +17,8 @@ class Factored(Ternary):
     """Ternary scores from two factors ``(d, f, h, r)``; if scores are symmetric, both factors are the same.
 
     There are d labels, f buckets of distances, h channels and rank r. The axis f or h has size 1 if distances or
-    channels share factors; weights then distinguish them.
+    channels share factors; weights then distinguish them. Arguments are those of `Ternary`; see `UV`, `UVW` and
+    `WeightedUV` for examples.
     """
 
     weights: nn.Parameter | None
@@ -66,6 +67,14 @@ class UV(BucketedTernary, Factored):
         buckets: The buckets of distances.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
+
+    Examples:
+        >>> from strukt.kernels.buckets import Buckets
+        >>> model = UV(labels=5, channels=2, buckets=Buckets(3), rank=4)
+        >>> model.tables().shape, model.left.shape  # 8 distances, and scores shared by all
+        (torch.Size([8, 2, 5, 5]), torch.Size([5, 9, 2, 4]))
+        >>> torch.linalg.matrix_rank(UV(5, 2, Buckets(None), rank=4).tables()[0]).tolist()
+        [4, 4]
     """
 
     def __init__(
@@ -99,6 +108,12 @@ class UVW(BucketedTernary, Factored):
         buckets: The buckets of distances.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
+
+    Examples:
+        >>> from strukt.kernels.buckets import Buckets
+        >>> model = UVW(labels=5, channels=2, buckets=Buckets(3), rank=4)
+        >>> model.tables().shape, model.left.shape, model.weights.shape
+        (torch.Size([8, 2, 5, 5]), torch.Size([5, 9, 1, 4]), torch.Size([9, 2, 4]))
     """
 
     weights: nn.Parameter
@@ -138,6 +153,12 @@ class WeightedUV(Factored):
         buckets: The buckets of distances; ``shared`` has no effect, because all of them share the factors.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
+
+    Examples:
+        >>> from strukt.kernels.buckets import Buckets
+        >>> model = WeightedUV(labels=5, channels=2, buckets=Buckets(3), rank=4)
+        >>> model.tables().shape, model.left.shape, model.weights.shape
+        (torch.Size([8, 2, 5, 5]), torch.Size([5, 1, 2, 4]), torch.Size([8, 2, 4]))
     """
 
     weights: nn.Parameter

@@ -21,6 +21,7 @@ class FullTernary(BucketedTernary):
         symmetric: Whether all tables are symmetric; the mean of a table and its transpose is then used.
 
     Examples:
+        >>> from strukt.kernels.buckets import Buckets
         >>> FullTernary(5, 2, Buckets(3)).tables().shape
         torch.Size([8, 2, 5, 5])
     """

@@ -90,7 +90,7 @@ class Curves(Picture):
         return f"{self.title}; {'; '.join(curves)}"
 
     def numbers(self, name: str) -> list[str]:
-        """Return the numbers of a curve as text, with their deviations."""
+        """Return the numbers of the curve `name` as text, with their deviations."""
         numbers = [f"{value:.3g}" for value in self.curves[name]]
         if name not in self.deviations:
             return numbers
@@ -98,7 +98,7 @@ class Curves(Picture):
         return [f"{number} ± {deviation:.2g}" for number, deviation in pairs]
 
     def error_bars(self, name: str) -> list[tuple[float, float]]:
-        """Return the heights of the two ends of each error bar of a curve; an empty list without deviations."""
+        """Return the heights of the two ends of each error bar of the curve `name`; empty without deviations."""
         pairs = zip(self.curves[name], self.deviations.get(name, ()), strict=False)
         return [(self._height(value - deviation), self._height(value + deviation)) for value, deviation in pairs]
 

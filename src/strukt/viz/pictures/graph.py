@@ -28,7 +28,17 @@ _BEND = 0.35
 
 
 class Edge(NamedTuple):
-    """An edge from the node `source` to the node `target`, or to itself; nodes are counted from 0."""
+    """An edge from the node `source` to the node `target`, or to itself; nodes are counted from 0.
+
+    Attributes:
+        source: The node that the edge leaves.
+        target: The node that it enters.
+        weight: The weight of the edge, from 0 to 1.
+
+    Examples:
+        >>> Graph("Weather", ["sun", "rain"], [[0.9, 0.1], [0.5, 0.5]]).edges()[1]
+        Edge(source=0, target=1, weight=0.1)
+    """
 
     source: int
     target: int

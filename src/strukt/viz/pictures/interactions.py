@@ -34,6 +34,10 @@ class Interaction(NamedTuple):
         second: The node with the larger number.
         weight: The weight of the edge.
         in_tree: Whether the edge is in the spanning tree.
+
+    Examples:
+        >>> Interactions("words", ["a", "b"], [[0, 3], [3, 0]], [(0, 1)]).edges()
+        [Interaction(first=0, second=1, weight=3, in_tree=True)]
     """
 
     first: int

@@ -20,6 +20,11 @@ class Bracket:
         end: Index of the last word, plus 1.
         code: The binary code of the label, if known.
         probability: The marginal probability of the bracket, if known.
+
+    Examples:
+        >>> diagram = BracketDiagram(["New", "York", "grew"], [Bracket("LOC", 0, 2, probability=0.9)])
+        >>> diagram.description()
+        '(LOC New York) grew. Brackets: LOC over New York 0.90.'
     """
 
     label: str
@@ -36,6 +41,10 @@ class Part(NamedTuple):
         start: Index of the first word.
         end: Index of the last word, plus 1.
         bracket: The index of the bracket in `BracketDiagram.brackets`; None for a word.
+
+    Examples:
+        >>> BracketDiagram(["New", "York", "grew"], [Bracket("LOC", 0, 2)]).children()[None]
+        [Part(start=0, end=2, bracket=0), Part(start=2, end=3, bracket=None)]
     """
 
     start: int

@@ -19,6 +19,10 @@ class Arc:
         label: The label of the arc; may be empty.
         level: The height of the arc above the words, from 1. Two arcs over the same gap have different levels.
         probability: The marginal probability of the arc, if known.
+
+    Examples:
+        >>> Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"]).arcs()
+        [Arc(head=1, dependent=0, label='nsubj', level=1, probability=None)]
     """
 
     head: int
