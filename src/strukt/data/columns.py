@@ -18,7 +18,7 @@ class Sentence(sentence.Sentence):
     r"""A sentence of a column file, with 1 to 3 columns: form, tag, and notes such as probabilities.
 
     Attributes:
-        rows: The columns of each line.
+        rows: The columns of each line, 1 to 3 for each word.
 
     Examples:
         >>> import io
@@ -87,7 +87,7 @@ class Sentence(sentence.Sentence):
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    """Read a column file lazily: each line has a word, a TAB and its tag; a blank line ends a sentence.
+    r"""Read a column file lazily: each line has a word, a TAB and its tag; a blank line ends a sentence.
 
     There are no comments: `#` is an ordinary word. The tag may be missing, as in text to be tagged.
 
@@ -100,6 +100,12 @@ def read(source: Source) -> Iterator[Sentence]:
 
     Raises:
         DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"Ada\tB-PER\nspoke\tO\n\n"))
+        >>> sentence.forms, sentence.column("tag")
+        (['Ada', 'spoke'], ['B-PER', 'O'])
     """
     for block in blocks(source):
         yield _sentence(block)

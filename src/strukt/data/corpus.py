@@ -111,7 +111,7 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
 
 
 def read(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    """Read a corpus lazily.
+    r"""Read a corpus lazily.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -123,6 +123,12 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     Raises:
         DataError: If the format cannot be inferred or is not among `readers`, or if the reader raises it.
         ValueError: If ``format`` is not one of `FORMATS`.
+
+    Examples:
+        >>> import io
+        >>> text = io.BytesIO(b"Ada\tB-PER\nspoke\tO\n\n")
+        >>> [(sentence.forms, sentence.column("tag")) for sentence in read(text, "columns")]
+        [(['Ada', 'spoke'], ['B-PER', 'O'])]
     """
     if format is None:
         format = format_of(source, readers)
@@ -136,6 +142,11 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
 
 def read_annotated(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
     """Read a corpus as `read` does, but reject the format "text" unless `readers` is `TEXTS`.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        format: As for `read`.
+        readers: As for `read`.
 
     Raises:
         DataError: If the format is rejected, or if `read` raises it.

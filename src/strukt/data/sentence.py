@@ -33,7 +33,14 @@ class Sentence(Shown, ABC):
     A subclass implements `forms`, `column`, `annotated` and `with_misc`.
 
     Attributes:
-        block: The lines of the file that the sentence was read from.
+        block: The lines of the file that the sentence was read from, with its name and the number of the first.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["It", "works"])
+        >>> tagged = sentence.annotated(upos=["PRON", "VERB"])
+        >>> len(tagged), tagged.column("upos"), sentence.column("upos")
+        (2, ['PRON', 'VERB'], ['_', '_'])
     """
 
     __slots__ = ("block",)
@@ -67,6 +74,9 @@ class Sentence(Shown, ABC):
     def forbidding(self: SentenceT, parts: Sequence[Part]) -> SentenceT:  # noqa: ARG002
         """Return a copy whose annotation also forbids some parts of structures.
 
+        Args:
+            parts: The parts, in addition to those that are forbidden already.
+
         Raises:
             ValueError: If the format cannot forbid parts, or parts of this kind.
         """
@@ -85,6 +95,9 @@ class Sentence(Shown, ABC):
     def column(self, name: str) -> list[str]:
         """Return one column of all words, as text.
 
+        Args:
+            name: The name of the column; the formats have different columns.
+
         Raises:
             ValueError: If the format has no column of that name.
             DataError: If the column is missing in this sentence.
@@ -96,6 +109,9 @@ class Sentence(Shown, ABC):
 
         Annotation that is not a column has its own argument in some formats: `tree`, `entities` or `label`.
 
+        Args:
+            columns: By the name of a column, a value for each word.
+
         Raises:
             ValueError: If there is no such column, there is not one value for each word, or a value cannot be
                 written to a file (it is empty or contains a TAB, a line end or NUL).
@@ -105,6 +121,9 @@ class Sentence(Shown, ABC):
     @abstractmethod
     def with_misc(self: SentenceT, **values: Sequence[Cell]) -> SentenceT:
         """Return a copy with a note `key=value` in the last column of each word; notes with other keys are kept.
+
+        Args:
+            values: By the key of a note, a value for each word.
 
         Raises:
             ValueError: If the format has no place for notes on words, or if `annotated` raises it.

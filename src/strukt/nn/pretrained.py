@@ -25,8 +25,8 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
         width: Maximum number of pieces in a window; at least 4.
 
     Returns:
-        ``(start, stop, first, last)`` for each window: it consists of the pieces start to stop - 1, and provides the
-        vectors of the pieces first to last - 1.
+        ``(start, stop, first, last)`` for each window: it consists of the pieces start to stop - 1, and provides
+        the vectors of the pieces first to last - 1.
 
     Examples:
         >>> windows(10, 8)
@@ -161,8 +161,8 @@ class PretrainedEncoder(nn.Module):
         Returns:
             `pieces` and `attention`, ``(windows, width)``, the indices of pieces, and 1 for pieces and 0 for
             padding; `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`,
-            the index of the word of each of these pieces in the flattened ``(batch, n)``; `counts`, ``(batch, n)``,
-            the number of pieces of each word.
+            the index of the word of each of these pieces in the flattened ``(batch, n)``; `counts`,
+            ``(batch, n)``, the number of pieces of each word.
         """
         n = max((len(forms) for forms in sentences), default=0)
         rows: list[Tensor] = []

@@ -37,6 +37,15 @@ class Report:
 
     `counts` and `labels` refer to the sentences without problems, too, except for CoNLL-U: multiword tokens and
     empty nodes are counted in all well-formed sentences, and so are the tags in the task "tag".
+
+    Examples:
+        >>> from strukt.data.files.problems import Problem
+        >>> report = Report("dev.conllu")
+        >>> report.add(Problem("head", "word 2, 'works', has no head", "fill in the column HEAD", report.path, 2))
+        >>> report.accepts(conllu.from_forms(["It", "works"]), [])
+        True
+        >>> report.problem_count, report.summary()
+        (1, {'sentences': 1, 'words': 2, 'longest sentence': 2})
     """
 
     path: str

@@ -12,12 +12,19 @@ from strukt.data.sentence import Cell
 
 
 class Sentence(sentence.Sentence):
-    """A sentence that may have a class.
+    r"""A sentence that may have a class.
 
     A subclass also implements `label`.
 
     Attributes:
         remedy: Advice on how to add a missing class, for messages.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.classes import labelled
+        >>> [sentence] = labelled.read_text(io.BytesIO(b"too tepid\n"))
+        >>> sentence.label, sentence.annotated(label="negative").label
+        (None, 'negative')
     """
 
     __slots__ = ()
@@ -35,7 +42,11 @@ class Sentence(sentence.Sentence):
 
     @abstractmethod
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """Return a copy with this class, and with notes `key=value`; if the class is None, it stays as it is.
+        """Return a copy with another class, and with notes `key=value`.
+
+        Args:
+            label: The class; None to keep the present one.
+            notes: The values of the notes by key, such as probabilities.
 
         Raises:
             ValueError: If the class or a note cannot be written to a file.

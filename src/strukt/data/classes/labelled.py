@@ -44,7 +44,7 @@ class Sentence(LineSentence, classes.Sentence):
         return fields[0] if len(fields) > 1 else None
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
-        """Return a copy with this class, and with notes `key=value` after the words; None keeps the class.
+        """Return a copy with the class `label`, or the present one if None, and with `notes` after the words.
 
         Earlier notes are removed.
 
@@ -62,7 +62,7 @@ class Sentence(LineSentence, classes.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read sentences with their classes lazily and losslessly; sentences to be classified have none.
+    r"""Read sentences with their classes lazily and losslessly; sentences to be classified have none.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -70,6 +70,11 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Raises:
         DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [(sentence.label, sentence.forms) for sentence in read(io.BytesIO(b"negative\ttoo tepid\n"))]
+        [('negative', ['too', 'tepid'])]
     """
     return parsed(source, report, "label", _sentence)
 

@@ -30,6 +30,8 @@ _WORD = re.compile(
 class Pair(classes.Sentence):
     """A premise and a hypothesis; the class says whether the premise entails the hypothesis.
 
+    A subclass also implements `label` and `annotated`, as `LinePair` does.
+
     Attributes:
         premise: The words of the first sentence.
         hypothesis: The words of the second sentence.
@@ -104,7 +106,7 @@ def words(text: str) -> list[str]:
 
 
 def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
-    """Read pairs lazily and losslessly; pairs to be classified have no class.
+    r"""Read pairs lazily and losslessly; pairs to be classified have no class.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -112,6 +114,12 @@ def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
 
     Raises:
         DataError: If the file cannot be read, is empty, or a line is not a pair. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [pair] = read(io.BytesIO(b"A man sleeps.\tHe rests.\tentailment\n"))
+        >>> pair.premise, pair.hypothesis, pair.label
+        (['A', 'man', 'sleeps', '.'], ['He', 'rests', '.'], 'entailment')
     """
     return parsed(source, report, "pair", _pair)
 

@@ -76,7 +76,18 @@ def require_tree(sentence: Sentence) -> Sentence:
 
 
 def no_words(sentence: Sentence) -> Problem:
-    """Return the problem that a sentence has empty nodes and no words."""
+    r"""Return the problem that a sentence has empty nodes and no words.
+
+    Args:
+        sentence: The sentence, to name its file and line.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data import conllu
+        >>> [sentence] = conllu.read(io.BytesIO(b"0.1" + b"\t_" * 9 + b"\n\n"))
+        >>> no_words(sentence).message
+        'the sentence has empty nodes and no words'
+    """
     message = "the sentence has empty nodes and no words"
     return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
 
@@ -86,6 +97,17 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
 
     These are a lack of words, and words without a head or a relation. If every word has a head, a missing root,
     further roots and the first cycle are problems, too.
+
+    Args:
+        sentence: The sentence to check.
+
+    Complexity: O(n) for n words.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["It", "works"]).annotated(head=[0, 0], deprel=["nsubj", "_"])
+        >>> [problem.message for problem in tree_problems(sentence)]
+        ["word 2, 'works', has no relation", 'word 2 has head 0, as has word 1']
     """
     if not sentence.words:
         yield no_words(sentence)

@@ -44,6 +44,7 @@ class Sentence(entities.Sentence):
         fields: The fields of a mention in order, as declared by the most recent comment `# global.Entity = ...`
             of the file; None if there is no such comment.
         is_first: Whether this is the first sentence of its file.
+        entities: The mentions in the notes of the words.
 
     Examples:
         >>> import io
@@ -59,13 +60,13 @@ class Sentence(entities.Sentence):
     __slots__ = ("_entities", "fields", "is_first", "plain")
 
     def __init__(
-        self, plain: reading.Sentence, fields: tuple[str, ...] | None, is_first: bool, found: list[Entity]
+        self, plain: reading.Sentence, fields: tuple[str, ...] | None, is_first: bool, entities: list[Entity]
     ) -> None:
         super().__init__(plain.block)
         self.plain = plain
         self.fields = fields
         self.is_first = is_first
-        self._entities = found
+        self._entities = entities
 
     @property
     def forms(self) -> list[str]:
@@ -112,7 +113,7 @@ class Sentence(entities.Sentence):
         return Sentence(marked, self.fields, self.is_first, self._entities)
 
     def line_of(self, position: int) -> int:
-        """Return the line number of a word."""
+        """Return the line number of the word at `position`, counted from 0."""
         return self.plain.words[position].line
 
     def column(self, name: str) -> list[str]:

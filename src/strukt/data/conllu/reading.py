@@ -236,6 +236,10 @@ def from_forms(
     Raises:
         ValueError: If there are no forms, a form cannot be written to a file, or a comment is not a single line
             that begins with `#`.
+
+    Examples:
+        >>> from_forms(["New York", "grew"], ["# text = New York grew"]).forms
+        ['New York', 'grew']
     """
     if not forms:
         raise ValueError("forms: got no word; a sentence has at least one")

@@ -29,6 +29,12 @@ class Word(NamedTuple):
 
     `id` and `line` are counted from 1. `head` is 0 for the root, and None if the column is `_`. All other columns
     are as in the file.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> [word] = conllu.from_forms(["Stop"]).annotated(upos=["VERB"], head=[0]).words
+        >>> word.id, word.form, word.upos, word.head, word.deprel
+        (1, 'Stop', 'VERB', 0, '_')
     """
 
     id: int

@@ -94,12 +94,18 @@ class Sentence(classes.Sentence):
 
 
 def read(source: Source) -> Iterator[Sentence]:
-    """Read CoNLL-U with classes lazily and losslessly, as `conllu.read` does.
+    r"""Read CoNLL-U with classes lazily and losslessly, as `conllu.read` does.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
 
     Raises:
         DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"# label = negative\n1\tTepid" + b"\t_" * 8 + b"\n\n"))
+        >>> sentence.label, sentence.forms
+        ('negative', ['Tepid'])
     """
     return map(Sentence, reading.read(source))

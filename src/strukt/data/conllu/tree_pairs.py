@@ -92,7 +92,7 @@ class TreePair(Pair):
 
 
 def read(source: Source) -> Iterator[TreePair]:
-    """Read the sentences of a CoNLL-U file as consecutive pairs, lazily and losslessly.
+    r"""Read the sentences of a CoNLL-U file as consecutive pairs, lazily and losslessly.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -100,6 +100,13 @@ def read(source: Source) -> Iterator[TreePair]:
     Raises:
         DataError: If the file cannot be read, is empty or is not well-formed, or a premise has no hypothesis. The
             error names file and line.
+
+    Examples:
+        >>> import io
+        >>> rest = "\t_" * 8 + "\n\n"
+        >>> [pair] = read(io.StringIO(f"# label = entailment\n1\tSleep{rest}1\tRest{rest}"))
+        >>> pair.premise, pair.hypothesis, pair.label
+        (['Sleep'], ['Rest'], 'entailment')
     """
     return paired(sentence_labels.read(source))
 

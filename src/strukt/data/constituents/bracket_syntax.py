@@ -20,6 +20,10 @@ class Node(NamedTuple):
         start: Index of the first leaf below the node, counted from 0, including traces.
         end: Index of the last leaf below the node, plus 1.
         word: The word of a preterminal; None for all other nodes.
+
+    Examples:
+        >>> parse("(S (PRP It) (VP (VBZ works)))")[1:3]
+        (Node(label='PRP', start=0, end=1, word='It'), Node(label='VP', start=1, end=2, word=None))
     """
 
     label: str
@@ -36,6 +40,13 @@ class BracketError(ValueError):
         message: The fault and what was expected.
         remedy: How to fix it.
         offset: Position in the text, in characters from 0.
+
+    Examples:
+        >>> try:
+        ...     parse("(S (PRP It)")
+        ... except BracketError as error:
+        ...     error.rule, error.offset
+        ('unbalanced', 0)
     """
 
     def __init__(self, rule: str, message: str, remedy: str, offset: int) -> None:

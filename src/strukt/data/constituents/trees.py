@@ -21,7 +21,12 @@ _FUNCTIONS = re.compile(r"(?<=.)[-=].*")
 
 
 class Constituent(NamedTuple):
-    """A labelled span of words, from `start`, counted from 0, up to but not including `end`."""
+    """A labelled span of words, from `start`, counted from 0, up to but not including `end`.
+
+    Examples:
+        >>> Tree.parse("(S (PRP It) (VP (VBZ works)))").constituents[1]
+        Constituent(start=1, end=2, label='VP')
+    """
 
     start: int
     end: int

@@ -36,7 +36,7 @@ def unwatched(name: str) -> Progress:  # noqa: ARG001
 def obtain(
     corpus: Corpus, folder: str | os.PathLike[str], *, wait: Wait = pause, watch: Watch = unwatched
 ) -> dict[str, Any]:
-    """Fetch the missing files of a corpus, and convert them if necessary.
+    r"""Fetch the missing files of a corpus, and convert them if necessary.
 
     Existing downloads are never overwritten, and cause no network access. If a converted file is missing, all of
     them are written again. A file whose digest is not known to strukt is accepted the first time; from then on it
@@ -46,8 +46,8 @@ def obtain(
         corpus: The corpus.
         folder: The target folder; created if necessary. If it is not empty, it must hold an earlier download of
             the same corpus at the same version.
-        wait: Called before each further attempt to fetch a file; see `download.fetch`.
-        watch: Called for each missing file.
+        wait: Called before each further attempt to fetch a file; by default it sleeps, see `download.fetch`.
+        watch: Called for each missing file; by default, no progress is shown.
 
     Returns:
         The content of the folder's `SOURCE.json`.
@@ -56,6 +56,16 @@ def obtain(
         DataError: If the folder holds something else, cannot be written or locked, or is in use by another
             process; if a file has another digest, or cannot be read or converted; or if `download.fetch` raises
             it, except for an optional file that the server does not have.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> def conversion(folder):  # of published files; here there are none
+        ...     yield "train.txt", ["Dogs bark\n"]
+        >>> corpus = Corpus("dogs", "https://example.org", "1.0", "CC0 1.0", "", (), ("lm",), conversion)
+        >>> with TemporaryDirectory() as folder:
+        ...     record = obtain(corpus, folder)
+        ...     record["licence"], sorted(path.name for path in Path(folder).iterdir())
+        ('CC0 1.0', ['SOURCE.json', 'train.txt'])
     """
     folder = Path(folder)
     with _locked(folder):

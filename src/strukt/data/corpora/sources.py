@@ -25,6 +25,10 @@ class File:
         path: The path to write it to, in the folder of the corpus.
         expected: The digest of the file; None if that is not known.
         is_optional: Whether the corpus is complete without this file.
+
+    Examples:
+        >>> File("https://example.org/train.conllu", "train.conllu").is_optional
+        False
     """
 
     address: str
@@ -47,6 +51,12 @@ class Corpus:
         commands: The arguments of `strukt train`, one string for each task that learns from the corpus; `{}`
             is replaced by its folder.
         conversion: Converts the published files to files that the tasks read; None if they read the originals.
+
+    Examples:
+        >>> from strukt.data.corpora.open_corpora import CORPORA
+        >>> wnut = CORPORA["wnut17"]
+        >>> wnut.tasks, wnut.licence, wnut.size
+        (['tag'], 'CC BY 4.0', 800955)
     """
 
     name: str

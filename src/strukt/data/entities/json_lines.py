@@ -35,6 +35,14 @@ class Sentence(LineSentence, mentions.Sentence):
     no key `entities`. With `"partial": true`, the sentence may have further entities; `forbidden` lists entities
     that it does not have, such as `{"start": 0, "end": 1, "label": "LOC"}`.
 
+    Args:
+        block: The line of the file.
+        tokens: The words.
+        entities: The entities; None without the key.
+        around: The text of the line before and after the entities.
+        is_partial: Whether there may be further entities.
+        forbidden: The spans that the sentence does not have.
+
     Examples:
         >>> import io
         >>> [sentence] = read(io.BytesIO(b'{"id": 7.0, "tokens": ["Ada", "spoke"]}\n'))
@@ -104,7 +112,7 @@ class Sentence(LineSentence, mentions.Sentence):
         return _sentence(self.block_with(text))
 
     def line_of(self, position: int) -> int:  # noqa: ARG002
-        """Return the line number of the sentence, which all its words share."""
+        """Return the line number of the sentence, which all its words share, whatever the `position`."""
         return self.line
 
     def annotated(

@@ -22,6 +22,12 @@ class Sentence(mentions.Sentence):
     Every line has a word and as many labels as the other lines of its sentence, or, in text to be annotated,
     the word alone. The last column may be empty. Layers need not be ordered: an entity may be in any of them.
 
+    Args:
+        block: The lines of the file.
+        rows: The columns of each line, without an empty last one.
+        ending: A TAB if every line has an empty last column, otherwise an empty string.
+        entities: The entities of all layers.
+
     Examples:
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"the\tB-PER\tO\nQueen\tI-PER\tB-PER\n\n"))
@@ -33,11 +39,11 @@ class Sentence(mentions.Sentence):
 
     __slots__ = ("_ending", "_entities", "_rows")
 
-    def __init__(self, block: Block, rows: list[list[str]], ending: str, found: list[Entity]) -> None:
+    def __init__(self, block: Block, rows: list[list[str]], ending: str, entities: list[Entity]) -> None:
         super().__init__(block)
         self._rows = rows
         self._ending = ending
-        self._entities = found
+        self._entities = entities
 
     @property
     def forms(self) -> list[str]:
@@ -55,11 +61,11 @@ class Sentence(mentions.Sentence):
         return len(self._rows[0]) > 1
 
     def line_of(self, position: int) -> int:
-        """Return the line number of a word."""
+        """Return the line number of the word at `position`, counted from 0."""
         return self.line + position
 
     def column(self, name: str) -> list[str]:
-        """Return the column "form"; the layers have no names.
+        """Return the column "form", the only `name`: the layers have none.
 
         Raises:
             ValueError: If another name was given.
@@ -98,7 +104,7 @@ class Sentence(mentions.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read layered BIO labels lazily and losslessly; two columns are one layer, one column is text.
+    r"""Read layered BIO labels lazily and losslessly; two columns are one layer, one column is text.
 
     There are no comments: `#` is an ordinary word.
 
@@ -108,6 +114,12 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Raises:
         DataError: If the file cannot be read, is empty or is not well-formed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"the\tB-PER\tO\nQueen\tI-PER\tB-PER\n\n"))
+        >>> sentence.entities
+        [Entity(start=0, end=2, label='PER'), Entity(start=1, end=2, label='PER')]
     """
     for block in blocks(source, report):
         rows, ending = _columns(block)

@@ -19,6 +19,11 @@ class Entity(NamedTuple):
         start: Position of the first word, counted from 0.
         end: Position after the last word.
         label: The type of the entity.
+
+    Examples:
+        >>> words, entity = ["the", "Queen", "spoke"], Entity(0, 2, "person")
+        >>> words[entity.start : entity.end]
+        ['the', 'Queen']
     """
 
     start: int
@@ -27,10 +32,17 @@ class Entity(NamedTuple):
 
 
 class Sentence(sentence.Sentence):
-    """A sentence with entities; implemented by `conllu.entity_notes`, `layers` and `json_lines`.
+    r"""A sentence with entities; implemented by `conllu.entity_notes`, `layers` and `json_lines`.
 
     A subclass also implements `entities`, `is_annotated` and `line_of`; it may override `is_partial` and
     `as_partial`.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.entities import layers
+        >>> [sentence] = layers.read(io.BytesIO(b"Ada\tO\nspoke\tO\n\n"))
+        >>> sentence.annotated(entities=[Entity(0, 1, "person")]).entities
+        [Entity(start=0, end=1, label='person')]
     """
 
     __slots__ = ()
@@ -60,13 +72,15 @@ class Sentence(sentence.Sentence):
 
     @abstractmethod
     def line_of(self, position: int) -> int:
-        """Return the line number of a word in the file; words are counted from 0."""
+        """Return the line number in the file of the word at `position`, counted from 0."""
 
     @abstractmethod
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
         """Return a copy with these entities in place of the present ones, and nothing else changed.
 
-        None keeps the present entities. Some formats take other columns or probabilities, too.
+        Args:
+            entities: The entities in any order; None to keep the present ones.
+            columns: Other columns, or probabilities, in formats that have them.
 
         Raises:
             ValueError: If an entity lies outside the sentence, or its type cannot be written in the format.
@@ -136,7 +150,21 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield a problem if not all entities are annotated, and one for each pair that `crossings` returns."""
+    """Yield a problem if not all entities are annotated, and one for each pair of entities that cross.
+
+    Args:
+        sentence: The sentence to check.
+
+    Complexity: O(m log m) for m entities.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.entities import json_lines
+        >>> [sentence] = json_lines.read(io.BytesIO(b'{"tokens": ["a", "b", "c"], "entities": []}'))
+        >>> crossing = sentence.annotated(entities=[Entity(0, 2, "person"), Entity(1, 3, "place")])
+        >>> [problem.message for problem in entity_problems(crossing)]
+        ["the entity 'place' of words 2 to 3 crosses the entity 'person' of words 1 to 2"]
+    """
     yield from incompleteness(sentence)
     yield from nesting_problems(sentence)
 
@@ -145,6 +173,18 @@ def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
     """Yield everything that keeps a partial annotation from being completed to nested entities.
 
     These are crossing entities, malformed forbidden parts, and entities that are also forbidden.
+
+    Args:
+        sentence: The sentence to check.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.entities import json_lines
+        >>> from strukt.data.parts import Part
+        >>> [sentence] = json_lines.read(io.BytesIO(b'{"tokens": ["Ada"], "entities": []}'))
+        >>> sentence = sentence.annotated(entities=[Entity(0, 1, "LOC")]).forbidding([Part("span", (0, 1), "LOC")])
+        >>> [problem.message for problem in partial_entity_problems(sentence)]
+        ["the entity 'LOC' of words 1 to 1 is annotated and forbidden"]
     """
     yield from nesting_problems(sentence)
     if malformed := [*sentence.forbidden_problems()]:
@@ -171,6 +211,13 @@ def require_annotated(sentence: Sentence) -> Sentence:
     Raises:
         DataError: If the file does not say so, or says that the sentence may have further entities. The error
             names file and line.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.entities import json_lines
+        >>> [sentence] = json_lines.read(io.BytesIO(b'{"tokens": ["Ada"], "entities": []}'))
+        >>> require_annotated(sentence) is sentence  # it is annotated, with no entity
+        True
     """
     for problem in incompleteness(sentence):
         raise problem.error()
@@ -182,6 +229,13 @@ def require_nested(sentence: Sentence) -> Sentence:
 
     Raises:
         DataError: If it is not. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.entities import json_lines
+        >>> require_nested(next(json_lines.read(io.BytesIO(b'{"tokens": ["Ada"]}'))))
+        Traceback (most recent call last):
+        strukt.errors.DataError: <stream>:1: the sentence is not annotated with entities; give a corpus that is
     """
     for problem in entity_problems(sentence):
         raise problem.error()
@@ -189,7 +243,7 @@ def require_nested(sentence: Sentence) -> Sentence:
 
 
 def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t\n\r\0") -> None:
-    """Check that entities can be written for a sentence of `length` words.
+    r"""Check that entities can be written for a sentence of `length` words.
 
     Args:
         entities: The entities.
@@ -198,6 +252,11 @@ def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t
 
     Raises:
         ValueError: If an entity lies outside the sentence, or its type is empty or contains a forbidden character.
+
+    Examples:
+        >>> check_entities([Entity(0, 2, "person"), Entity(0, 1, "")], length=2)
+        Traceback (most recent call last):
+        ValueError: entities: the type '' cannot be written; use a name without any of '\t' '\n' '\r' '\x00'
     """
     for entity in entities:
         if not 0 <= entity.start < entity.end <= length:

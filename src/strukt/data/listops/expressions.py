@@ -46,6 +46,10 @@ class Expression:
             "Learning latent trees with stochastic perturbations and differentiable dynamic programming").
         arities: The number of arguments of each operator, in order.
         value: The digit that the expression evaluates to.
+
+    Examples:
+        >>> parse("[MAX 2 9 ]")
+        Expression(symbols=['[MAX', '2', '9', ']'], heads=[0, 1, 1, 1], arities=[2], value=9)
     """
 
     symbols: list[str]

@@ -113,7 +113,7 @@ class Sentence(LineSentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read expressions with their values lazily and losslessly; the value may be missing.
+    r"""Read expressions with their values lazily and losslessly; the value may be missing.
 
     Blank lines are dropped; this is reported once per file.
 
@@ -125,6 +125,12 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     Raises:
         DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
             empty, or a line is malformed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"9\t[MAX 2 9 [MIN 4 7 ] 0 ]\n"))
+        >>> sentence.label, sentence.arities
+        ('9', [4, 2])
     """
     return parsed(source, report, "expression", _sentence)
 
@@ -148,13 +154,33 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def missing(sentence: Sentence) -> Problem:
-    """Return the problem to report if an expression has no value."""
+    """Return the problem to report if an expression has no value.
+
+    Args:
+        sentence: The expression, to name its file and line.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"[MAX 2 9 ]"))
+        >>> missing(sentence).message
+        'the expression has no value'
+    """
     remedy = "write it before the expression and a TAB"
     return Problem("label", "the expression has no value", remedy, sentence.path, sentence.line)
 
 
 def wrong(sentence: Sentence) -> Problem:
-    """Return the problem to report if the label of an expression is not its value."""
+    r"""Return the problem to report if the label of an expression is not its value.
+
+    Args:
+        sentence: The expression, with a label.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"3\t[MAX 2 9 ]"))
+        >>> wrong(sentence).message
+        'the value is 9, not 3'
+    """
     message = f"the value is {sentence.expression.value}, not {sentence.label}"
     return Problem("value", message, "correct the value or the expression", sentence.path, sentence.line)
 

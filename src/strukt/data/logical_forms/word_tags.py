@@ -34,6 +34,11 @@ class Tags(NamedTuple):
         category: noun, name or verb.
         determiner: For nouns: definite or indefinite.
         verb: The lemma of a verb, such as help for helped.
+
+    Examples:
+        >>> tags = Tags(["1", "_", "_"], ["agent", "_", "_"], ["name", "verb", "_"], ["_"] * 3, ["_", "eat", "_"])
+        >>> tags.heads  # the parent of the first word is the second
+        [1, None, None]
     """
 
     parent: list[str]

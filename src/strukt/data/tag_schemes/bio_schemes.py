@@ -24,6 +24,10 @@ class Scheme:
         single: Mark of a span of one word.
         again: Mark of the first word of a span that directly follows another span of its type; empty if the scheme
             has no such mark.
+
+    Examples:
+        >>> scheme_of("BIOES")
+        Scheme(name='BIOES', first='B', inside='I', last='E', single='S', again='')
     """
 
     name: str
@@ -76,7 +80,11 @@ class Scheme:
         return self.follows(tag, OUTSIDE)
 
     def follows(self, before: str, tag: str) -> bool:
-        """Return whether a tag may follow another tag; both must be of the scheme.
+        """Return whether a tag may follow another tag.
+
+        Args:
+            before: The tag of a word.
+            tag: The tag of the next word; both must be of the scheme.
 
         Examples:
             >>> bio = scheme_of("BIO")
@@ -93,7 +101,16 @@ class Scheme:
         return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
 
     def continues(self, before: str, tag: str) -> bool:
-        """Return whether a tag belongs to the same span as the previous tag; both must be of the scheme."""
+        """Return whether a tag belongs to the same span as the previous tag.
+
+        Args:
+            before: The tag of a word.
+            tag: The tag of the next word; both must be of the scheme.
+
+        Examples:
+            >>> scheme_of("BIO").continues("B-LOC", "I-LOC"), scheme_of("BIO").continues("B-LOC", "B-LOC")
+            (True, False)
+        """
         (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
         same = kind == next_kind and OUTSIDE not in (before, tag)
         return same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last)

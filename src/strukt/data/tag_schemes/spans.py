@@ -21,7 +21,11 @@ def spans(tags: Sequence[str]) -> list[Span]:
     before `O`, and before the next span. `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default
     mode does not support them.
 
+    Args:
+        tags: The tag of each of n words.
+
     Complexity: O(n).
+
     Source: `conlleval` of CoNLL 2000, as `seqeval.metrics.sequence_labeling.get_entities`.
 
     Examples:

@@ -39,6 +39,10 @@ class TaggedWords:
     def converted(self, source: Scheme, target: Scheme) -> TaggedWords:
         """Return the sentence with its spans rewritten in another scheme.
 
+        Args:
+            source: The scheme of the tags.
+            target: The scheme to write.
+
         Raises:
             DataError: If the tags break the source scheme. The error names file and line.
 

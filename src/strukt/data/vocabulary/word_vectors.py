@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 
 
 def read(path: str) -> tuple[Vocabulary, Floats]:
-    """Read a file of vectors: on each line a word and its numbers, separated by spaces.
+    r"""Read a file of vectors: on each line a word and its numbers, separated by spaces.
 
     A first line of two whole numbers, as word2vec writes it, is skipped. If a word occurs twice, its first
     vector counts. Until another file is read, a repeated call for an unchanged file returns the same objects.
@@ -31,6 +31,16 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
     Raises:
         DataError: If the file cannot be read or holds no vectors, or a line does not have as many finite
             numbers as the first line. The error names file and line.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "vectors.txt")
+        ...     _ = file.write_text("dog 1.0 0.5\ncat 0.5 1.0\n")
+        ...     vocabulary, vectors = read(str(file))
+        >>> vocabulary.symbols, vectors.shape
+        (('dog', 'cat'), (2, 2))
     """
     return _read(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
 
