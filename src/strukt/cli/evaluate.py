@@ -18,7 +18,7 @@ from strukt.viz import Curves, svg
 from strukt.viz.canvas.width import printable
 
 if TYPE_CHECKING:
-    from strukt.tasks.common.model import Measurement
+    from strukt.tasks.common.measurement import Measurement
 
 CHECKED = 1000
 """Number of sentences, from the first on, that must have some label that the model knows."""

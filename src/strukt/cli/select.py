@@ -11,7 +11,7 @@ from strukt.cli.table import table
 from strukt.viz.canvas.width import clip
 
 if TYPE_CHECKING:
-    from strukt.tasks.common.model import Undecided
+    from strukt.tasks.common.measurement import Undecided
 
 NUMBER = 10
 """Default number of sentences."""

@@ -44,6 +44,17 @@ def save(
     Raises:
         DataError: If a weight is NaN or too large, so that the model could not be loaded again; if a file cannot
             be written; or if the path of the folder is not UTF-8.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> with TemporaryDirectory() as folder:
+        ...     save(Tagger.from_corpus(Config(), [sentence]), folder)
+        ...     sorted(path.name for path in Path(folder).glob("*.safetensors"))
+        ['weights.safetensors']
     """
     tensors = model.state_dict() if weights is None else weights
     if fault := fault_of_weights(model, tensors):
@@ -63,6 +74,18 @@ def load(folder: str | os.PathLike[str]) -> Model:
         DataError: If the folder holds no model, an unfinished model, a model in a newer format, or a damaged file;
             or if the hub has no such model or cannot be reached.
         MissingExtraError: If a package that is needed to download, build or run the model is not installed.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> with TemporaryDirectory() as folder:
+        ...     save(Tagger.from_corpus(Config(), [sentence]), folder)
+        ...     model = load(folder)
+        >>> model.task, model.vocabularies["labels"].symbols, model.training
+        ('tag', ('NNS', 'VBP'), False)
     """
     path = local_folder(folder)
     require_format(path)

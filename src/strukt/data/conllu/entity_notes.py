@@ -176,7 +176,7 @@ class Sentence(entities.Sentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read CoNLL-U with entities lazily and losslessly, as `conllu.read` does.
+    r"""Read CoNLL-U with entities lazily and losslessly, as `conllu.read` does.
 
     The comment `# global.Entity = eid-etype-...` of the first sentence of a document declares the order of the
     fields of a mention; it applies until the next such comment. A sentence without notes has no entities.
@@ -189,6 +189,13 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
         DataError: If the file cannot be read, is empty, is not well-formed, or a mention is malformed: it is not
             opened or not closed in its sentence, has no type or several parts, is on the line of a multiword token
             or empty node, or its fields are not declared.
+
+    Examples:
+        >>> import io
+        >>> word = "1\tAda" + "\t_" * 7 + "\tEntity=(e1-person)"
+        >>> [sentence] = read(io.StringIO(f"# global.Entity = eid-etype\n{word}\n\n"))
+        >>> sentence.entities
+        [Entity(start=0, end=1, label='person')]
     """
     fields: tuple[str, ...] | None = None
     is_first = True

@@ -160,6 +160,13 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Raises:
         DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> line = b'{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}'
+        >>> [sentence] = read(io.BytesIO(line))
+        >>> sentence.forms, sentence.entities
+        (['Ada', 'spoke'], [Entity(start=0, end=1, label='PER')])
     """
     return parsed(source, report, "json", _sentence)
 

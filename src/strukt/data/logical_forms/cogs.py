@@ -108,7 +108,7 @@ class Sentence(LineSentence):
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
-    """Read sentences with logical forms lazily and losslessly.
+    r"""Read sentences with logical forms lazily and losslessly.
 
     The case may be missing; in text to be annotated, so may the logical form. Blank lines are dropped, with one
     warning per file.
@@ -119,6 +119,12 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Raises:
         DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\tin_distribution\n"))
+        >>> sentence.forms, sentence.logical_form
+        (['Emma', 'ate', '.'], 'eat . agent ( x _ 1 , Emma )')
     """
     return parsed(source, report, "logical-form", _sentence)
 

@@ -152,6 +152,10 @@ def scheme_of(name: str) -> Scheme:
 
     Raises:
         ValueError: If there is no such scheme.
+
+    Examples:
+        >>> scheme_of("iob2").name, scheme_of("BILOU").marks
+        ('BIO', ('B', 'I', 'L', 'U'))
     """
     known = _OTHER_NAMES.get(str(name).upper(), str(name).upper())
     if known not in SCHEMES:

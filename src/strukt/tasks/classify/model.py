@@ -22,7 +22,7 @@ from strukt.tasks.common.structured_model import counts_of
 
 
 class Classifier(ClassModel):
-    """A classifier: predicts the class of each sentence, from the encoder alone or from dependency trees.
+    r"""A classifier: predicts the class of each sentence, from the encoder alone or from dependency trees.
 
     Args:
         config: The configuration of the task.
@@ -31,6 +31,18 @@ class Classifier(ClassModel):
 
     Attributes:
         prediction: The Python class of its predictions.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.classes import labelled
+        >>> sentences = [*labelled.read(io.BytesIO(b"positive\ta joy\nnegative\ttoo tepid\n"))]
+        >>> classifier = Classifier.from_corpus(Config(), sentences)
+        >>> [classified] = classifier.predict("a joy", probabilities=True)
+        >>> classified.label in classifier.vocabularies["labels"].symbols
+        True
+        >>> [drawn] = classifier.diagrams(sentences[:1])
+        >>> drawn.columns, round(sum(drawn.values[0]), 3)
+        (['negative', 'positive'], 1.0)
     """
 
     task: ClassVar[str] = "classify"
@@ -70,18 +82,28 @@ class Classifier(ClassModel):
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
     def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
-        """Return each sentence's share of the score `trees`, the number of trees read, if they are few."""
+        """Return each sentence's share of the score `trees`, the number of trees read, if they are few.
+
+        Args:
+            mixture: The outputs for the trees of all sentences.
+            count: Number of sentences.
+        """
         counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
         return [{"trees": (float(trees), 1.0)} for trees in counts] or [{}] * count
 
     def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return vectors of sentences, `(batch, encoder.sentence_size)`, for models that read no trees."""
+        """Return vectors of sentences, ``(batch, encoder.sentence_size)``, for models that read no trees.
+
+        Args:
+            inputs: The inputs of the encoder, as in `Batch.inputs`.
+            lengths: ``(batch,)``, the numbers of words.
+        """
         if self.config.token == "cls":
             return self.encoder(inputs, lengths)[:, 0]  # type: ignore[no-any-return]
         return self.encoder.of_sentences(inputs, lengths)
 
     def class_scores(self, vectors: Tensor) -> Tensor:
-        """Return scores of classes `(rows, classes)` from vectors of sentences or trees, `(rows, size)`."""
+        """Return scores of classes ``(rows, classes)`` from vectors of sentences or trees, ``(rows, size)``."""
         return precise(self.score(self.dropout(vectors)))
 
     def _read(self, batch: Batch) -> Mixture:

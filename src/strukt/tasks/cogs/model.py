@@ -33,7 +33,7 @@ NO_PLACE = "-1"
 
 
 class SemanticParser(SentenceModel):
-    """A semantic parser: predicts the five tags of each word (`strukt.data.logical_forms.Tags`) independently.
+    r"""A semantic parser: predicts the five tags of each word (`strukt.data.logical_forms.Tags`) independently.
 
     Source: Ontañón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
     "Probabilistic Transformer", appendix D.4.
@@ -42,6 +42,17 @@ class SemanticParser(SentenceModel):
         config: The configuration of the task.
         vocabularies: The vocabularies of the encoder, and those of the tags, by their names.
         encoder: The encoder of the words.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.logical_forms import cogs
+        >>> [sentence] = cogs.read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\n"))
+        >>> parser = SemanticParser.from_corpus(Config(), [sentence])
+        >>> parser.vocabularies["role"].symbols, parser.vocabularies["verb"].symbols
+        (('_', 'agent'), ('_', 'eat'))
+        >>> [annotated] = parser.predict("Emma ate .")
+        >>> set(annotated.column("role")) <= {"_", "agent"}
+        True
     """
 
     task: ClassVar[str] = "cogs"
@@ -84,7 +95,7 @@ class SemanticParser(SentenceModel):
         return "sentences"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the index of each word's value, `(n,)`, for each tag; for parents by attention, the position."""
+        """Return the index of each word's value, ``(n,)``, for each tag, or the position of an attended parent."""
         columns = _columns(self.config, _annotated(sentence))
         indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
         if self.parents is not None:

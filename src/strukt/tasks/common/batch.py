@@ -25,6 +25,19 @@ class Batch:
         lengths: `(batch,)`, the numbers of words that the encoder reads.
         inputs: Inputs of the encoder by name or, for models without an encoder, of the model.
         targets: Targets of the loss by name, a row for each sentence, padded with -1; empty in prediction.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> sentences = [
+        ...     conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"]),
+        ...     conllu.from_forms(["Stop"]).annotated(xpos=["VBP"]),
+        ... ]
+        >>> batch = Tagger.from_corpus(Config(), sentences).collate(sentences)
+        >>> batch.lengths, batch.targets["tags"]
+        (tensor([2, 1]), tensor([[ 0,  1],
+                [ 1, -1]]))
     """
 
     sentences: list[Sentence]
@@ -33,7 +46,7 @@ class Batch:
     targets: dict[str, Tensor] = field(default_factory=dict)
 
     def to(self, device: torch.device | str) -> Batch:
-        """Return a new batch with the same sentences, and with the tensors on a device."""
+        """Return a new batch with the same sentences, and with the tensors on another device."""
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
         targets = {name: tensor.to(device, non_blocking=True) for name, tensor in self.targets.items()}
         return Batch(self.sentences, self.lengths.to(device, non_blocking=True), inputs, targets)

@@ -67,7 +67,7 @@ class EncodedModel(Model):
         return model
 
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set those initial weights that depend on the training corpus; none by default."""
+        """Set those initial weights that depend on the sentences of the training corpus; none by default."""
 
     @classmethod
     @override
@@ -77,7 +77,7 @@ class EncodedModel(Model):
 
     @override
     def penalty(self) -> Tensor | float:
-        """Return the penalty of the encoder."""
+        """Return the penalty of the encoder, a scalar."""
         return self.encoder.penalty()
 
     @property
@@ -98,7 +98,7 @@ class EncodedModel(Model):
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Draw the heads in each channel of a Probabilistic Transformer; an empty list for other encoders."""
+        """Draw the heads of a sentence in each channel of a Probabilistic Transformer; none for other encoders."""
         forms = self.forms_of(self.config, sentence)
         inputs = {name: part.to(self.device) for name, part in self.encoder.inputs([forms]).items()}
         with self.predicting():
@@ -124,7 +124,11 @@ class EncodedModel(Model):
     @classmethod
     @abstractmethod
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the vocabularies of the predicted symbols.
+        """Return the vocabularies of the predicted symbols by name.
+
+        Args:
+            config: The configuration of the task.
+            sentences: The training corpus.
 
         Raises:
             DataError: If the corpus has too few symbols to learn from.

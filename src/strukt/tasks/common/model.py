@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +21,7 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.config import FittingConfig
 from strukt.tasks.common.inputs import Inputs, sentences_of
 from strukt.tasks.common.mean_loss import Average
+from strukt.tasks.common.measurement import Measurement, Undecided
 from strukt.tasks.common.model_pictures import ModelPictures
 from strukt.tasks.common.scores import usable_scores
 from strukt.tasks.common.symbols import Forms
@@ -29,31 +29,6 @@ from strukt.viz.svg import Picture
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The quality of a model.
-
-    Attributes:
-        scores: The scores by name, in per cent unless the name says otherwise.
-        details: Tables of scores, such as by label or by depth: ``details[table][row][column]``.
-    """
-
-    scores: dict[str, float]
-    details: dict[str, dict[str, dict[str, float]]]
-
-
-class Undecided(NamedTuple):
-    """A sentence, and the entropy of the prediction for it.
-
-    Attributes:
-        sentence: The sentence.
-        entropy: Entropy of the distribution over its structures, per word, in nats.
-    """
-
-    sentence: Sentence
-    entropy: float
 
 
 class Model(nn.Module, ModelPictures, ABC):
@@ -111,12 +86,20 @@ class Model(nn.Module, ModelPictures, ABC):
         return cls(config, vocabularies)
 
     def save_assets(self, folder: Path) -> None:
-        """Write files of the model other than weights, vocabularies and configuration; none by default."""
+        """Write files of the model other than weights, vocabularies and configuration; none by default.
+
+        Args:
+            folder: The folder to write to, which `from_saved` reads as `assets`.
+        """
 
     @classmethod
     @abstractmethod
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Return the sentences that the criterion can learn from; a warning counts those left out.
+
+        Args:
+            config: The configuration of the task.
+            sentences: The training corpus.
 
         Raises:
             DataError: If a sentence has no annotation for this task, or is malformed.
@@ -128,7 +111,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch for `loss`, on the CPU."""
+        """Make a batch of annotated sentences for `loss`, on the CPU."""
 
     def collated(self, sentences: Sequence[Sentence]) -> Iterator[Batch]:
         """Yield batches of sentences of similar length, as from `collate`, on the device of the model."""
@@ -137,7 +120,11 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean loss of a batch, a scalar."""
+        """Return the mean loss of a batch, a scalar.
+
+        Args:
+            batch: Sentences from `collate`, on the device of the model.
+        """
 
     @property
     def mean_over(self) -> Average:
@@ -145,11 +132,11 @@ class Model(nn.Module, ModelPictures, ABC):
         return "words"
 
     def weight(self, sentences: Sequence[Sentence]) -> int:
-        """Return the number of units of `mean_over`, by which the losses of parts of a batch are weighted."""
+        """Return the number of units of `mean_over` in sentences; it weights the losses of parts of a batch."""
         return len(sentences) if self.mean_over == "sentences" else sum(map(len, sentences))
 
     def penalty(self) -> Tensor | float:
-        """Return a term of the loss that does not depend on the batch; 0 by default."""
+        """Return a term of the loss that does not depend on the batch, a scalar; 0 by default."""
         return 0.0
 
     @property
@@ -173,7 +160,11 @@ class Model(nn.Module, ModelPictures, ABC):
         return {}
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Count the statistics that are not learned by gradients; called before each evaluation in training."""
+        """Count the statistics that are not learned by gradients; called before each evaluation in training.
+
+        Args:
+            sentences: The training corpus, as `trainable` returns it.
+        """
 
     @abstractmethod
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
@@ -199,7 +190,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the score that selects the best epoch: the higher, the better."""
+        """Return the score that selects the best epoch, from the scores of `measure`: the higher, the better."""
 
     def predict(
         self, sentences: Inputs, probabilities: bool = False
@@ -224,7 +215,12 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Annotate sentences, as `predict` does; strings and lists of words are not allowed."""
+        """Annotate sentences, as `predict` does; strings and lists of words are not allowed.
+
+        Args:
+            sentences: Any number of sentences; their annotation is ignored.
+            probabilities: Also note the probability of each predicted tag, arc, span or class.
+        """
 
     @abstractmethod
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:

@@ -27,10 +27,14 @@ class Prediction(Protocol):
         """Numerator and denominator of each additional score, by name; both are summed over sentences."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the sentence with the prediction in place of its annotation."""
+        """Return the sentence with the prediction in place of its annotation.
+
+        Args:
+            sentence: The sentence that the prediction is for.
+        """
 
     def diagram(self, sentence: Sentence) -> Picture:
-        """Draw the prediction."""
+        """Draw the prediction for the sentence."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class WordPrediction:
         columns: The predicted columns by name, each with a value for each word.
         notes: The notes for the MISC column by name, such as probabilities, each with a value for each word.
         shares: See `Prediction`.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> prediction = WordPrediction({"xpos": ["NNS", "VBP"]}, {"p": ["0.9000", "0.8000"]})
+        >>> sentence = prediction.annotate(conllu.from_forms(["Dogs", "bark"]))
+        >>> sentence.column("xpos"), sentence.column("misc")
+        (['NNS', 'VBP'], ['p=0.9000', 'p=0.8000'])
     """
 
     columns: Mapping[str, Sequence[str | int]]
@@ -53,7 +64,7 @@ class WordPrediction:
         return annotated.with_misc(**self.notes) if self.notes else annotated
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Draw the words with their tags and arcs."""
+        """Draw the words of the sentence with their predicted tags and arcs."""
         return diagram_of(self.annotate(sentence))
 
 

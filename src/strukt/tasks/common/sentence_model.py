@@ -17,7 +17,7 @@ from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.batch import Batch, in_fitting_pieces
 from strukt.tasks.common.encoded_model import EncodedModel
-from strukt.tasks.common.model import Measurement
+from strukt.tasks.common.measurement import Measurement
 from strukt.tasks.common.prediction import Prediction
 from strukt.tasks.common.scores import usable_scores
 from strukt.viz.svg import Picture
@@ -69,11 +69,23 @@ class SentenceModel(EncodedModel):
 
     @abstractmethod
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the targets of the loss for a sentence, as vectors by name; batches pad them with -1."""
+        """Return the targets of the loss for a sentence, by name; batches pad them with -1.
+
+        Args:
+            sentence: An annotated sentence.
+
+        Returns:
+            Tensors of one axis, such as the index of the label of each word, ``(n,)``.
+        """
 
     @abstractmethod
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[Prediction]:
-        """Return the best prediction for each sentence, with probabilities if requested."""
+        """Return the best prediction for each sentence.
+
+        Args:
+            batch: Sentences from `collate`, on the device of the model.
+            probabilities: Also compute the probability of each predicted tag, arc, span or class.
+        """
 
     @abstractmethod
     def metric(self) -> Metric:
@@ -81,7 +93,7 @@ class SentenceModel(EncodedModel):
 
     @abstractmethod
     def observed(self, sentence: Sentence) -> Any:
-        """Return the annotation that the metric compares.
+        """Return the annotation of a sentence that the metric compares.
 
         Raises:
             DataError: If the sentence has no such annotation.
@@ -160,7 +172,7 @@ class SentenceModel(EncodedModel):
             yield Outcome(self.observed(gold), self.compared(gold, prediction), prediction.shares)
 
     def measured(self, outcomes: Iterable[Outcome]) -> Measurement:
-        """Compute scores from outcomes; an outcome may occur several times, as in a bootstrap sample."""
+        """Compute scores from `outcomes`; an outcome may occur several times, as in a bootstrap sample."""
         metric, sums, counts = self.metric(), defaultdict[str, float](float), defaultdict[str, float](float)
         for outcome in outcomes:
             metric.update(outcome.gold, outcome.predicted)
@@ -188,7 +200,7 @@ class SentenceModel(EncodedModel):
     def computed(
         self, sentences: Iterable[Sentence], compute: Callable[[Batch], Sequence[Result]]
     ) -> Iterator[tuple[Sentence, Result]]:
-        """Yield each sentence with the result of `compute` for it, lazily; see `batched` for `compute`."""
+        """Yield each of the sentences with the result of `compute` for it, lazily; see `batched` for `compute`."""
         for window in windows(checked(sentences, self.require_usable)):
             yield from zip(window, self.batched(window, compute), strict=True)
 

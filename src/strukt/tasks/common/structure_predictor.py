@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.model import Undecided
+from strukt.tasks.common.measurement import Undecided
 from strukt.tasks.common.prediction import DIGITS
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.sentence_model import SentenceModel
@@ -28,6 +28,9 @@ class UncertainModel(SentenceModel):
     @abstractmethod
     def entropies(self, batch: Batch) -> Tensor:
         """Compute the entropy of the distribution over structures of each sentence.
+
+        Args:
+            batch: Sentences from `collate`, on the device of the model.
 
         Returns:
             ``(batch,)``, in nats.
@@ -57,6 +60,10 @@ class StructurePredictor(UncertainModel, StructuredModel):
     @abstractmethod
     def has_annotation(config: Any, sentence: Sentence) -> bool:
         """Return whether partial training, with the option `partial`, can learn anything from a sentence.
+
+        Args:
+            config: The configuration of the task.
+            sentence: The sentence, which may be annotated in part.
 
         Raises:
             DataError: If the format of the sentence cannot hold such annotation.

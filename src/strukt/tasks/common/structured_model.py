@@ -36,7 +36,11 @@ class StructuredModel(SentenceModel):
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
-        """Return the distribution over the structures of each sentence."""
+        """Return the distribution over the structures of each sentence.
+
+        Args:
+            batch: Sentences from `collate`, on the device of the model.
+        """
 
     @property
     def few(self) -> Estimator | None:
@@ -82,6 +86,8 @@ class StructuredModel(SentenceModel):
 
     def given(self, sentence: Sentence) -> list[Tensor]:  # noqa: ARG002
         """Return the annotated structure of each of the `parts` of a sentence, as an event.
+
+        An event has the shape of the ``mode`` of `distribution`, without the batch axis.
 
         Raises:
             DataError: If the sentence has no such annotation.

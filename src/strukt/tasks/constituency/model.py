@@ -44,6 +44,17 @@ class ConstituencyParser(SpanModel):
 
     Raises:
         ValueError: If the vocabulary `top` holds another label.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data import brackets
+        >>> [sentence] = brackets.read(io.BytesIO(b"(ROOT (S (NP (NNS Dogs)) (VP (VBP bark))))"))
+        >>> parser = ConstituencyParser.from_corpus(Config(), [sentence])
+        >>> {name: parser.vocabularies[name].symbols for name in ("labels", "tags", "top")}
+        {'labels': ('', 'S', 'NP', 'VP'), 'tags': ('NNS', 'VBP'), 'top': ('ROOT',)}
+        >>> [parsed] = parser.predict("Dogs bark")
+        >>> parsed.tree.words
+        ['Dogs', 'bark']
     """
 
     task: ClassVar[str] = "constituency"
@@ -162,7 +173,7 @@ class ConstituencyParser(SpanModel):
         return sentence.annotated(tree=tree)
 
     def tag_scores(self, words: Tensor) -> Tensor:
-        """Return the scores of tags, `(batch, n, tags)`, from the vectors of words."""
+        """Return the scores of tags, ``(batch, n, tags)``, from the vectors of words, ``(batch, n, size)``."""
         scores: Tensor = self.tag_score(words)
         return scores
 

@@ -17,7 +17,8 @@ from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.transduction import SequenceRegressor
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.mean_loss import Average
-from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares, encoder_decoder
+from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares
+from strukt.tasks.common.numbers.networks import encoder_decoder
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.count.config import Config
 
@@ -28,6 +29,15 @@ class ChunkCounter(NumberModel):
     Args:
         config: The configuration of the task.
         vocabularies: The numbers, as `symbols`.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["1", "1", "0", "1"])
+        >>> counter = ChunkCounter.from_corpus(Config(), [sentence])
+        >>> counter.target(torch.tensor([1, 1, 0, 1]))  # two chunks of ones
+        tensor([2])
+        >>> list(counter.measure([sentence]).scores)
+        ['mse', 'accuracy']
     """
 
     task: ClassVar[str] = "count"
@@ -67,7 +77,7 @@ class ChunkCounter(NumberModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negated mean squared error."""
+        """Return the negated mean squared error, from the scores of `measure`."""
         return -scores["mse"]
 
     @override

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -30,6 +30,7 @@ from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.dependency.config import Config
+from strukt.tasks.dependency.criteria import LOSSES, SEARCHES, SEARCHES_IN_PREDICTION, sparsity
 from strukt.tasks.dependency.partial_trees import agreeing_arcs, at_heads, forbidden_arcs
 from strukt.tasks.dependency.training_trees import (
     conllu_of,
@@ -45,20 +46,6 @@ TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
     "projective": ProjectiveTree,
 }
 
-LOSSES: Mapping[str, tuple[str | None, str | None]] = {
-    "tree": ("entropy", None),
-    "sparsemap": ("sparsemap", None),
-    "sparsemap-margin": ("sparsemap", "hamming"),
-    "hinge": (None, "hamming"),
-}
-"""Regularizer and cost of `fenchel_young_loss`, by criterion."""
-
-SEARCHES = 20
-"""Maximum number of iterations of SparseMAP in training, as in Niculae et al. (2018)."""
-
-SEARCHES_IN_PREDICTION = 100
-"""Maximum number of iterations of SparseMAP in prediction, enough to converge on nearly all sentences."""
-
 
 class Parser(DependencyScores, StructurePredictor):
     """A dependency parser: predicts the head of each word and the label of the arc to it.
@@ -69,6 +56,15 @@ class Parser(DependencyScores, StructurePredictor):
         config: The configuration of the task.
         vocabularies: The vocabularies of the encoder, and the relations as `labels`.
         encoder: The encoder of the words.
+
+    Examples:
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(head=[2, 0], deprel=["nsubj", "root"])
+        >>> parser = Parser.from_corpus(Config(), [sentence])
+        >>> parser.distribution([sentence]).marginals.sum(-1).round(decimals=3)  # each word has one head
+        tensor([[1., 1.]])
+        >>> [parsed] = parser.predict("Dogs bark")
+        >>> sorted(parsed.heads)[0], set(parsed.deprels) == {"nsubj", "root"}
+        (0, True)
     """
 
     task: ClassVar[str] = "dependency"
@@ -118,7 +114,7 @@ class Parser(DependencyScores, StructurePredictor):
         return "LAS"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `heads` and the label indices of arcs, `labels`, `(n,)` each; -1 for words without annotation.
+        """Return `heads` and the label indices of arcs, `labels`, ``(n,)`` each; -1 for words without annotation.
 
         With the option `partial`, also return the forbidden arcs, and as `denied` the forbidden labels of arcs.
         """
@@ -154,9 +150,13 @@ class Parser(DependencyScores, StructurePredictor):
         return self.trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores of arcs, `(batch, n, n + 1)`, and vectors for `label_scores`, `(batch, n + 1, size)`.
+        """Return scores of arcs, ``(batch, n, n + 1)``, and vectors for `label_scores`, ``(batch, n + 1, size)``.
 
         Entry 0 of each axis of size n + 1 is the root; `size` is that of the vectors of the encoder.
+
+        Args:
+            inputs: The inputs of the encoder, as in `Batch.inputs`.
+            lengths: ``(batch,)``, the numbers of words.
         """
         vectors = self._encoded(inputs, lengths)
         return self.arc_scores(vectors), vectors
@@ -185,12 +185,12 @@ class Parser(DependencyScores, StructurePredictor):
             return predictions
         counts = (few.weights > 0).sum(-1).tolist()
         return [
-            replace(each, shares=_sparsity(count)) for each, count in zip(predictions, counts, strict=True)
+            replace(each, shares=sparsity(count)) for each, count in zip(predictions, counts, strict=True)
         ]
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the heads in the column HEAD, as the only structure."""
+        """Return the heads in the column HEAD, ``(n,)``, as the only structure."""
         return [torch.tensor(conllu.require_tree(conllu_of(sentence)).heads)]
 
     @override
@@ -290,10 +290,10 @@ class Parser(DependencyScores, StructurePredictor):
         conllu_of(sentence)
 
     def trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
-        """Return the distribution over trees with one root, from scores of arcs, ``(batch, n, n + 1)``."""
+        """Return the distribution over trees with one root.
+
+        Args:
+            arcs: ``(batch, n, n + 1)``, the scores of arcs.
+            lengths: ``(batch,)``, the numbers of words.
+        """
         return TREES[self.config.trees](arcs, lengths)
-
-
-def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
-    """Return numerator and denominator of the scores `trees` and `one tree` for a sentence's number of trees."""
-    return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

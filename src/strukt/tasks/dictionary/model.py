@@ -36,7 +36,7 @@ VECTORS = "vectors.safetensors"
 
 
 class ReverseDictionary(Classifier):
-    """A reverse dictionary: ranks words for a definition, by probability or by cosine with given word vectors.
+    r"""A reverse dictionary: ranks words for a definition, by probability or by cosine with given word vectors.
 
     With given word vectors, the vector of a definition x is E_p g(x), normalised: the mean over its latent trees h
     of g(x; h), the normalised projection of the vector of the tree. The loss is 1 minus its cosine with the vector
@@ -54,6 +54,15 @@ class ReverseDictionary(Classifier):
 
     Raises:
         ValueError: If the number of vectors differs from that of the words.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.classes import labelled
+        >>> sentences = [*labelled.read(io.BytesIO(b"puppy\ta young dog\nkitten\ta young cat\n"))]
+        >>> model = ReverseDictionary.from_corpus(Config(), sentences)
+        >>> [annotated] = model.predict("a young dog")
+        >>> annotated.label in ("puppy", "kitten"), list(model.measure(sentences).scores)
+        (True, ['accuracy@1', 'accuracy@10', 'accuracy@100', 'median rank'])
     """
 
     task: ClassVar[str] = "dictionary"
@@ -149,7 +158,7 @@ class ReverseDictionary(Classifier):
 
     @override
     def save_assets(self, folder: Path) -> None:
-        """Write the files of the encoder and the given vectors."""
+        """Write the files of the encoder and the given vectors to the folder."""
         super().save_assets(folder)
         if self.vectors is not None:
             folder.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ from strukt.viz import Diagram
 
 
 class ListModel(StructuredModel):
-    """A model that predicts the arity of each operator of an expression, or its value, from trees of symbols.
+    r"""A model that predicts the arity of each operator of an expression, or its value, from trees of symbols.
 
     Source: Corro and Titov (2019), "Learning latent trees with stochastic perturbations and differentiable dynamic
     programming"; Niculae and Martins (2020), "LP-SparseMAP: Differentiable relaxed optimization for sparse
@@ -44,6 +44,17 @@ class ListModel(StructuredModel):
         config: The configuration of the task.
         vocabularies: The vocabularies of the encoder, and the arities or values as `labels`.
         encoder: The encoder of the words.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data import listops
+        >>> [sentence] = listops.read(io.BytesIO(b"9\t[MAX 2 9 [MIN 4 7 ] 0 ]\n"))
+        >>> model = ListModel.from_corpus(Config(), [sentence])
+        >>> model.vocabularies["labels"].symbols, model.distribution([sentence]).mode.shape
+        (('2', '4'), torch.Size([1, 9]))
+        >>> [annotated] = model.predict([sentence])
+        >>> len(annotated.arities)  # of the two operators
+        2
     """
 
     task: ClassVar[str] = "listops"
@@ -109,7 +120,7 @@ class ListModel(StructuredModel):
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `labels`: `(n,)`, arities at operators and -1 elsewhere; or `(1,)`, the value."""
+        """Return `labels`: ``(n,)``, arities at operators and -1 elsewhere; or ``(1,)``, the value."""
         observed = torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)
         if self.config.target == "value":
             return {"labels": observed}
@@ -171,7 +182,7 @@ class ListModel(StructuredModel):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the heads in the tree of the brackets, as the only structure."""
+        """Return the heads in the tree of the brackets, ``(n,)``, as the only structure."""
         return [torch.tensor(expression_of(sentence).heads)]
 
     @override

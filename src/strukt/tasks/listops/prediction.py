@@ -37,14 +37,14 @@ class ListPrediction:
     shares: Mapping[str, tuple[float, float]]
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the expression with the predicted arities, or with the predicted value."""
+        """Return the expression, a sentence, with the predicted arities, or with the predicted value."""
         notes = {"p": " ".join(probability_notes(self.certain))} if self.with_notes else {}
         if self.target == "value":
             return sentence.annotated(label=self.labels[0], **notes)
         return sentence.annotated(arities=[int(label) for label in self.labels], **notes)
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Draw symbols with arcs, and the arities below the operators or the value as title."""
+        """Draw the symbols of a sentence with arcs, and the arities below the operators or the value as title."""
         arcs = self.arcs if self.with_notes else ()
         drawn = Diagram(sentence.forms, heads=self.heads, head_probabilities=arcs)
         if self.target == "value":

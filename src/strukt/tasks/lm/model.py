@@ -19,18 +19,18 @@ from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.errors import SettingError
 from strukt.metrics.unlabelled_f1 import UnlabelledF1, uninformed
-from strukt.nn import CompoundPCFG, KneserNey, MeanFieldAttention, NeuralHMM, NeuralPCFG
+from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.left_to_right import LeftToRightModel
-from strukt.nn.recurrent import RecurrentLanguageModel
-from strukt.tasks.common import attention_pictures
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.model import Measurement, Model
+from strukt.tasks.common.measurement import Measurement
+from strukt.tasks.common.model import Model
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.sentences import trainable_sentences
 from strukt.tasks.lm.brown_clusters import blocks_of
 from strukt.tasks.lm.config import GRAMMARS, Config
 from strukt.tasks.lm.networks import source_of
 from strukt.tasks.lm.perplexity import log_prob_of_sentences, log_prob_of_streams, scores_of
+from strukt.tasks.lm.step_pictures import pictures_of_step
 from strukt.tasks.lm.texts.hmm import HiddenMarkovText
 from strukt.tasks.lm.texts.left_to_right import LeftToRightText
 from strukt.tasks.lm.texts.ngram import CountedText
@@ -40,14 +40,17 @@ from strukt.viz import Graph
 from strukt.viz.pictures.interactions import Spanning
 from strukt.viz.svg import Picture
 
-BEGINNING = "·"
-"""Symbol in pictures for the beginning of a text, before its first word."""
-
 
 class LanguageModel(Model):
     """A language model of any kind: hidden Markov model, grammar, network or n-grams.
 
     Arguments are those of `Model`, with the vocabulary `words`.
+
+    Examples:
+        >>> sentences = [conllu.from_forms(["dogs", "bark"]), conllu.from_forms(["cats", "bark"])]
+        >>> model = LanguageModel.from_corpus(Config(), sentences)
+        >>> list(model.measure(sentences).scores), len(model.generate(count=3, longest=5))
+        (['perplexity', 'bits', 'unknown'], 3)
     """
 
     task: ClassVar[str] = "lm"
@@ -62,7 +65,11 @@ class LanguageModel(Model):
     @classmethod
     @override
     def from_corpus(cls, config: Config, sentences: Sequence[Sentence]) -> LanguageModel:
-        """Build a model with the words of a corpus, the most frequent first, and biases from their counts."""
+        """Build a model with the words of a corpus, the most frequent first, and biases from their counts.
+
+        Raises:
+            SettingError: If there are more blocks than words.
+        """
         counts = Counter(form for sentence in sentences for form in sentence.forms)
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
         words = Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])
@@ -102,7 +109,7 @@ class LanguageModel(Model):
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with the word indices `words` `(batch, n)`."""
+        """Make a batch with the word indices of the sentences, `words` ``(batch, n)``."""
         rows = [self._numbers(sentence) for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         words = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
@@ -149,7 +156,7 @@ class LanguageModel(Model):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negated perplexity."""
+        """Return the negated perplexity, from the scores of `measure`."""
         return -scores["perplexity"]
 
     @override
@@ -190,21 +197,9 @@ class LanguageModel(Model):
         Raises:
             SettingError: If `step` is not from 2 to the number of words.
         """
-        source = self.source
-        if not isinstance(source, RecurrentLanguageModel) or not isinstance(
-            source.attention, MeanFieldAttention
-        ):
-            return {}
-        forms = self._forms(sentence)
-        if not 2 <= step <= len(forms):
-            raise SettingError(f"the step is {step}; expected a word from 2 to {len(forms)}")
         with self.predicting():
-            state, words = source.beginning(1), self._numbers(sentence).to(self.device)
-            query, keys, places = source.look_back(torch.cat([state.word, words[: step - 1]])[None])
-            seen = [BEGINNING, *forms][places]
-            return attention_pictures.of_mean_field(
-                source.attention, query, keys, seen, forms[step - 1], spanning=spanning
-            )
+            words = self._numbers(sentence).to(self.device)
+            return pictures_of_step(self.source, self._forms(sentence), words, step, spanning)
 
     def generate(self, count: int, longest: int, constraint: Automaton | None = None) -> list[list[str]]:
         """Sample sentences, as lists of words without the end symbol.

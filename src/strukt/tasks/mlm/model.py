@@ -24,7 +24,7 @@ from strukt.tasks.common.encoded_model import EncodedModel
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.encoder.words import FromWords
 from strukt.tasks.common.mean_loss import Average, mean_loss
-from strukt.tasks.common.model import Measurement
+from strukt.tasks.common.measurement import Measurement
 from strukt.tasks.common.prediction import noted
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.mlm.config import Config
@@ -44,6 +44,14 @@ class MaskedLanguageModel(EncodedModel):
         config: The configuration of the task.
         vocabularies: The vocabularies of the encoder; `words` also holds the predicted words.
         encoder: The encoder of the words.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["the", "dog", "barks"])
+        >>> model = MaskedLanguageModel.from_corpus(Config(), [sentence])
+        >>> [words] = model.infill([conllu.from_forms(["the", "???", "barks"])], mark="???")
+        >>> words[0], words[1] in sentence.forms, words[2]
+        ('the', True, 'barks')
     """
 
     task: ClassVar[str] = "mlm"
@@ -149,7 +157,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the negated perplexity."""
+        """Return the negated perplexity, from the scores of `measure`."""
         return -scores["perplexity"]
 
     @override

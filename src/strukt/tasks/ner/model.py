@@ -39,6 +39,20 @@ class EntityModel(SpanModel):
     """A model of named entities, which may be nested.
 
     Entities over the same words have a single joint label, like a chain of unary constituents.
+
+    Arguments are those of `SpanModel`.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.entities import json_lines
+        >>> line = b'{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}'
+        >>> [sentence] = json_lines.read(io.BytesIO(line))
+        >>> model = EntityModel.from_corpus(Config(), [sentence])
+        >>> model.vocabularies["labels"].symbols  # the empty label is that of spans that are no entity
+        ('', 'PER')
+        >>> [annotated] = model.predict("Ada spoke")
+        >>> {entity.label for entity in annotated.entities} <= {"PER"}
+        True
     """
 
     task: ClassVar[str] = "ner"

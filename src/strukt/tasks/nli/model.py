@@ -32,7 +32,7 @@ from strukt.viz import Diagram
 
 
 class EntailmentModel(ClassModel):
-    """A model that predicts whether a premise entails a hypothesis.
+    r"""A model that predicts whether a premise entails a hypothesis.
 
     Words are compared by `DecomposableAttention`, or dependency trees of both sentences by `TreeComparison`.
 
@@ -40,6 +40,16 @@ class EntailmentModel(ClassModel):
         config: The configuration of the task.
         vocabularies: The vocabularies of the encoder, and the classes as `labels`.
         encoder: The encoder of the words.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.classes import pairs
+        >>> lines = b"A man sleeps.\tHe rests.\tentailment\nA man sleeps.\tHe runs.\tcontradiction\n"
+        >>> corpus = [*pairs.read(io.BytesIO(lines))]
+        >>> model = EntailmentModel.from_corpus(Config(), corpus)
+        >>> [pair] = model.predict("A man sleeps.\tHe rests.")
+        >>> pair.label in ("entailment", "contradiction"), list(model.measure(corpus).scores)
+        (True, ['accuracy', 'links'])
     """
 
     task: ClassVar[str] = "nli"

@@ -41,6 +41,14 @@ class Pipeline(UncertainModel):
 
     Raises:
         SettingError: If the configuration specifies no component.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["Dogs", "bark"])
+        >>> sentence = sentence.annotated(xpos=["NNS", "VBP"], head=[2, 0], deprel=["nsubj", "root"])
+        >>> pipeline = Pipeline.from_corpus(Config(), [sentence])
+        >>> list(pipeline.parts), list(pipeline.measure([sentence]).scores)
+        (['tag', 'dependency'], ['accuracy', 'UAS', 'LAS', 'CLAS', 'mean'])
     """
 
     task: ClassVar[str] = "pipeline"
@@ -100,7 +108,7 @@ class Pipeline(UncertainModel):
         return "mean"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the targets of each component; a name is that of the component, a dot, and that of the target."""
+        """Return the targets of each component, under names such as `dependency.heads`, ``(n,)``."""
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()
@@ -130,7 +138,7 @@ class Pipeline(UncertainModel):
 
     @override
     def entropies(self, batch: Batch) -> Tensor:
-        """Return the sum of the entropies of tags, trees and entities, which are independent given the scores."""
+        """Return the sum of the entropies of tags, trees and entities, ``(batch,)``: independent given scores."""
         batches = self.batches(batch)
         return torch.stack([model.entropies(batches[name]) for name, model in self._models().items()]).sum(0)
 

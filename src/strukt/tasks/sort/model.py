@@ -15,7 +15,8 @@ from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.encoders import mask_of
 from strukt.nn.transduction import SequenceTransducer
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares, encoder_decoder
+from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares
+from strukt.tasks.common.numbers.networks import encoder_decoder
 from strukt.tasks.common.prediction import probability_notes
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.sort.config import Config
@@ -29,6 +30,15 @@ class Sorter(NumberModel):
     Args:
         config: The configuration of the task.
         vocabularies: The numbers, as `symbols`.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["30", "10", "20"])
+        >>> sorter = Sorter.from_corpus(Config(), [sentence])
+        >>> sorter.symbols.symbols, sorter.target(torch.tensor([2, 0, 1]))
+        (('10', '20', '30'), tensor([0, 1, 2]))
+        >>> [row.partition("=")[0] for row in next(sorter.predict([sentence])).column("misc")]
+        ['sorted', 'sorted', 'sorted']
     """
 
     task: ClassVar[str] = "sort"
@@ -66,7 +76,7 @@ class Sorter(NumberModel):
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """Return the mean log-probability of the right answer of a sentence."""
+        """Return the mean log-probability of the right answer of a sentence, from the scores of `measure`."""
         return -scores["nll"]
 
     @override

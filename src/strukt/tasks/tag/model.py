@@ -18,7 +18,7 @@ from strukt.distributions import LinearChain
 from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.span_f1 import SpanF1
-from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
+from strukt.nn import CRF, SharedDropout
 from strukt.nn.inputs import precise
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
@@ -35,6 +35,7 @@ from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.tag.config import Config
+from strukt.tasks.tag.constraints import constraints_of
 from strukt.tasks.tag.partial_tags import forbidden_tags, require_possible
 from strukt.tasks.tag.token_codes import TokenCodes
 from strukt.viz import HeatMap, Lattice
@@ -53,6 +54,15 @@ class Tagger(StructurePredictor):
     Attributes:
         codes: The layer of binary codes for the criterion bits; otherwise None.
         marks_spans: True if tags mark spans, as with constraints or a tag that begins with `B-`.
+
+    Examples:
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> tagger = Tagger.from_corpus(Config(criterion="crf"), [sentence])
+        >>> tagger.vocabularies["labels"].symbols, tagger.distribution([sentence]).marginals.shape
+        (('NNS', 'VBP'), torch.Size([1, 2, 2]))
+        >>> [tagged] = tagger.predict("Dogs bark")
+        >>> tagged.forms, set(tagged.column("xpos")) <= {"NNS", "VBP"}
+        (['Dogs', 'bark'], True)
     """
 
     task: ClassVar[str] = "tag"
@@ -66,7 +76,7 @@ class Tagger(StructurePredictor):
         self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.codes = TokenCodes(config, self.encoder.size, labels) if config.criterion == "bits" else None
         self.score = nn.Linear(self.encoder.size, len(labels))
-        self.crf = CRF(len(labels), _constraints(config, labels.symbols))
+        self.crf = CRF(len(labels), constraints_of(config, labels.symbols))
         self.crf.requires_grad_(config.criterion == "crf")
         self.marks_spans = config.constraints != "none" or any(
             label.startswith("B-") for label in labels.symbols
@@ -129,7 +139,7 @@ class Tagger(StructurePredictor):
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the tag indices, `tags` `(n,)`; with `partial`, -1 if unannotated, and the forbidden tags."""
+        """Return the tag indices, `tags` ``(n,)``; with `partial`, -1 if unannotated, and the forbidden tags."""
         labels, partial = self.vocabularies["labels"], self.config.partial
         numbers = [
             -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
@@ -174,7 +184,12 @@ class Tagger(StructurePredictor):
         return LinearChain(*self.scores(batch.inputs, batch.lengths), batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the scores of tags, `(batch, n, labels)`, and of transitions, `(labels, labels)`."""
+        """Return the scores of tags, ``(batch, n, labels)``, and of transitions, ``(labels, labels)``.
+
+        Args:
+            inputs: The inputs of the encoder, as in `Batch.inputs`.
+            lengths: ``(batch,)``, the numbers of words.
+        """
         emissions, _ = self._read(inputs, lengths)
         return self.crf.scores(emissions, lengths)
 
@@ -281,19 +296,3 @@ def _require_tagged(config: Config, sentence: Sentence, all_words: bool) -> None
         raise untagged.error()
     for problem in scheme_problems(sentence, _tags(config, sentence), config.constraints):
         raise problem.error()
-
-
-def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
-    """Return the constraints of the scheme; saved models whose tags training now rejects keep the old rules."""
-    if config.constraints == "none":
-        return None
-    if config.constraints == "bio" and tag_fault(labels, scheme_of("bio")):
-        return _lenient_bio(labels)
-    return tag_constraints(labels, config.constraints)
-
-
-def _lenient_bio(labels: Sequence[str]) -> Constraints:
-    """Return the rule of earlier versions: `I-X` only after tags of X, everything else allowed."""
-    inside = torch.tensor([label.startswith("I-") for label in labels], dtype=torch.bool)
-    same = torch.tensor([[before[1:] == label[1:] for label in labels] for before in labels])
-    return Constraints(~inside, same | ~inside, torch.ones_like(inside))

@@ -116,11 +116,15 @@ class ClassModel(StructuredModel):
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return `label`, the index of the class, `(1,)`."""
+        """Return `label`, the index of the class, ``(1,)``."""
         return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     def named(self, log_probs: Tensor) -> list[dict[str, float]]:
-        """Return the probabilities of classes by name, from log-probabilities ``(batch, classes)``."""
+        """Return the probabilities of classes by name, a dictionary for each sentence.
+
+        Args:
+            log_probs: ``(batch, classes)``, the log-probabilities of classes.
+        """
         symbols = self.vocabularies["labels"].symbols
         return [dict(zip(symbols, row, strict=True)) for row in not_nan(log_probs).exp().tolist()]
 
@@ -154,7 +158,7 @@ class ClassModel(StructuredModel):
 
     @override
     def given(self, sentence: Sentence) -> list[Tensor]:
-        """Return the heads in the column HEAD of each of the `parts` of a sentence."""
+        """Return the heads in the column HEAD of each of the `parts` of a sentence, ``(n,)`` each."""
         return [torch.tensor(heads) for heads in self.heads_of_parts(sentence, "--against")]
 
     @override

@@ -22,6 +22,14 @@ class ClassPrediction:
         probabilities: The probability of each class.
         with_note: Whether to write the probability of the class as a note.
         shares: See `Prediction`.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data.classes import labelled
+        >>> [sentence] = labelled.read_text(io.BytesIO(b"a joy"))
+        >>> prediction = ClassPrediction({"negative": 0.25, "positive": 0.75}, with_note=True, shares={})
+        >>> prediction.annotate(sentence).fields
+        ['positive', 'a joy', 'p=0.7500']
     """
 
     probabilities: Mapping[str, float]

@@ -26,6 +26,19 @@ class Pretrained(Encoder):
         DataError: If the model cannot be loaded.
         SettingError: If a new model cannot read a sentence, or the options of fine-tuning do not fit the model.
         MissingExtraError: If transformers is not installed, or peft for LoRA adapters.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> from tokenizers import Tokenizer, models
+        >>> from transformers import BertConfig, PreTrainedTokenizerFast
+        >>> words = Tokenizer(models.WordLevel({"[UNK]": 0, "Dogs": 1, "bark": 2}, "[UNK]"))
+        >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]").save_pretrained(folder)
+        ...     BertConfig(vocab_size=3, **sizes).save_pretrained(folder)
+        ...     encoder = Pretrained(EncoderConfig(kind="pretrained", pretrained=folder), Path(folder))
+        >>> encoder.size, encoder.sizes([["Dogs", "bark"]])
+        (8, [2])
     """
 
     unit = "word pieces"
@@ -51,7 +64,7 @@ class Pretrained(Encoder):
         self.unknown = self.words.tokenizer.unk_token or UNKNOWN
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """Return the word pieces of sentences, in windows that the model can read."""
+        """Return the word pieces of sentences, in windows: see `PretrainedEncoder.inputs`."""
         return self.words.inputs(sentences)
 
     @override
@@ -60,7 +73,7 @@ class Pretrained(Encoder):
         return self.words.sizes(sentences)
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of words in context, `(batch, n, size)`."""
+        """Return the vectors of words in context, ``(batch, n, size)``."""
         encoded: Tensor = self.words(inputs, lengths)
         return encoded
 

@@ -116,10 +116,10 @@ class FromWords(Encoder):
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Number the distinct forms of a batch, and look up the word, characters and affixes of each form.
 
-        `form` holds the number of the form of each word, `(batch, n)`. The rows of the other tensors belong to the
-        distinct forms: `words` `(forms,)`; `characters` `(forms, longest)`, where `longest` is the largest number
-        of characters; and `affixes` `(forms, kinds)`, a column for each kind of prefix or suffix. Padding is 0. If
-        a form has more than `LONGEST_FORM` (32) characters, those in the middle are left out.
+        `form` holds the number of the form of each word, ``(batch, n)``. The rows of the other tensors belong to
+        the distinct forms: `words` ``(forms,)``; `characters` ``(forms, longest)``, where `longest` is the largest
+        number of characters; and `affixes` ``(forms, kinds)``, a column for each kind of prefix or suffix. Padding
+        is 0. If a form has more than `LONGEST_FORM` (32) characters, those in the middle are left out.
 
         Examples:
             >>> from strukt.tasks.common.encoder.config import EncoderConfig
@@ -142,13 +142,13 @@ class FromWords(Encoder):
         }
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of words in context, `(batch, n, size)`."""
+        """Return the vectors of words in context, ``(batch, n, size)``."""
         words = self._words(inputs)
         encoded: Tensor = words if self.context is None else self.context(words, lengths)
         return encoded
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of sentences, `(batch, sentence_size)`.
+        """Return the vectors of sentences, ``(batch, sentence_size)``.
 
         With a root, they are the scores or the probabilities of its labels (`root_output`); without a root, the
         vectors of the last words.
@@ -172,9 +172,9 @@ class FromWords(Encoder):
         return {"form": inputs["form"], VECTORS: vectors}
 
     def form_vectors(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
-        """Return vectors `(forms, size)` of distinct forms, without context or dropout.
+        """Return vectors ``(forms, size)`` of distinct forms, without context or dropout.
 
-        The arguments are tensors that `inputs` returns.
+        The arguments, `words`, `affixes` and `characters`, are tensors that the method `inputs` returns.
         """
         return self.embeddings.of_forms(words, characters, affixes)
 
@@ -187,7 +187,7 @@ class FromWords(Encoder):
         return vectors
 
     def penalty(self) -> Tensor | float:
-        """Return the penalty on the scores of labels and heads of a Probabilistic Transformer; 0 for others."""
+        """Return the penalty on the scores of a Probabilistic Transformer, a scalar; 0 for other encoders."""
         if self.penalty_weight == 0 or not isinstance(self.context, MeanFieldEncoder):
             return 0.0
         mean_field = self.context.mean_field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import torch
@@ -17,23 +17,13 @@ from strukt.data.corpora.synthetic import numbers
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, SettingError
-from strukt.nn import (
-    LSTM,
-    RNN,
-    AdditiveAttention,
-    Attention,
-    BiLSTM,
-    DotProductAttention,
-    MeanFieldAttention,
-    Transformer,
-    VariationalAttention,
-)
-from strukt.nn.encoder_decoder import Decoded, Encoder, EncoderDecoder, Memory
+from strukt.nn import MeanFieldAttention
+from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.transduction import SymbolReader
 from strukt.tasks.common import attention_pictures
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.mean_field_attention import mean_field_attention
-from strukt.tasks.common.model import Measurement, Model
+from strukt.tasks.common.measurement import Measurement
+from strukt.tasks.common.model import Model
 from strukt.tasks.common.numbers.config import NumberConfig
 from strukt.tasks.common.symbols import NUMBER, Forms
 from strukt.viz import HeatMap
@@ -113,15 +103,28 @@ class NumberModel(Model):
 
     @abstractmethod
     def target(self, row: Tensor) -> Tensor:
-        """Return the right answer, a vector of whole numbers, from the symbol indices of a sentence, `(n,)`."""
+        """Return the right answer for a sentence, a vector of whole numbers.
+
+        Args:
+            row: ``(n,)``, the symbol indices of the n numbers.
+        """
 
     @abstractmethod
     def predictions(self, memory: Memory) -> list[NumberPrediction]:
-        """Return the predictions of the model for encoded sentences."""
+        """Return the predictions of the model for encoded sentences.
+
+        Args:
+            memory: The result of `read`.
+        """
 
     @abstractmethod
     def decoded(self, memory: Memory, prediction: NumberPrediction) -> Decoded:
-        """Return the decoder's steps that lead to the prediction for one sentence."""
+        """Return the decoder's steps that lead to the prediction for one sentence.
+
+        Args:
+            memory: The result of `read` for the sentence alone.
+            prediction: Its prediction, from `predictions`.
+        """
 
     @abstractmethod
     def score_shares(self, batch: Batch) -> Iterator[Shares]:
@@ -131,13 +134,18 @@ class NumberModel(Model):
     def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
         """Return the sentence with its prediction as notes.
 
+        Args:
+            sentence: The sentence.
+            prediction: Its prediction, from `predictions`.
+            probabilities: Whether to note probabilities, too.
+
         Raises:
             ValueError: If the format has no place for notes.
         """
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with the symbol indices, `words` `(batch, n)`, and the right answers, `answer`.
+        """Make a batch of sentences: the symbol indices, `words` ``(batch, n)``, and the right answers, `answer`.
 
         Raises:
             DataError: If a word is not a number that the model knows.
@@ -188,7 +196,11 @@ class NumberModel(Model):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Write the predictions to the MISC column."""
+        """Write the predictions to the MISC column.
+
+        Raises:
+            DataError: If a word is not a number that the model knows, or the format has no place for notes.
+        """
         for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens):
             with self.predicting():
                 predictions = self.predictions(self.read(self.collate(group).to(self.device)))
@@ -212,7 +224,12 @@ class NumberModel(Model):
     ) -> Mapping[str, Picture]:
         """Draw mean-field attention: interactions, their spanning tree, and the weights after each sweep.
 
-        Other kinds of attention have no such pictures. Steps of the decoder are counted from 1.
+        Other kinds of attention have no such pictures.
+
+        Args:
+            sentence: The sentence.
+            step: The step of the decoder, counted from 1.
+            spanning: The kind of the spanning tree.
 
         Raises:
             SettingError: If there is no such step.
@@ -268,30 +285,3 @@ class _Means:
 
     def result(self) -> dict[str, float]:
         return {name: total / self._weights[name] for name, total in self._sums.items()}
-
-
-def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
-    """Build the encoder and decoder that a configuration specifies."""
-    encoder = _ENCODERS[config.encoder](config)
-    attention = _attention(config, encoder.size)
-    ways = config.input_feeding, config.output_context
-    return EncoderDecoder(encoder, config.size, config.size, attention, *ways, config.decoder, config.start)
-
-
-_ENCODERS: Mapping[str, Callable[[NumberConfig], Encoder]] = {
-    "bilstm": lambda config: BiLSTM(config.size, config.size),
-    "lstm": lambda config: LSTM(config.size, config.size),
-    "rnn": lambda config: RNN(config.size, config.size),
-    "transformer": lambda config: Transformer(config.size, config.size, 2, config.heads, config.dropout),
-}
-
-
-def _attention(config: NumberConfig, keys: int) -> Attention | None:
-    sizes = config.size, keys, config.size
-    if config.attention == "mean-field":
-        return mean_field_attention(config, *sizes, config.rivalry)
-    if config.attention == "variational":
-        return VariationalAttention(*sizes, config.prior)
-    if config.attention == "none":
-        return None
-    return DotProductAttention(*sizes) if config.attention == "dot-product" else AdditiveAttention(*sizes)

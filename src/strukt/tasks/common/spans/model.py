@@ -141,11 +141,23 @@ class SpanModel(StructurePredictor):
         return self.layer.loss(self.views(batch), GoldSpans.of(batch.targets), batch.lengths)
 
     def views(self, batch: Batch) -> list[Tensor]:
-        """Encode the words once for each of the `layer.views` views, each with different dropout."""
+        """Encode the words once for each of the `layer.views` views, each with different dropout.
+
+        Args:
+            batch: Sentences from `collate`, on the device of the model.
+
+        Returns:
+            The vectors of words for each view, ``(batch, n, size)``.
+        """
         return [self.words(batch.inputs, batch.lengths) for _ in range(self.layer.views)]
 
     def words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of words in context, ``(batch, n, size)``, with dropout in training."""
+        """Return the vectors of words in context, ``(batch, n, size)``, with dropout in training.
+
+        Args:
+            inputs: The inputs of the encoder, as in `Batch.inputs`.
+            lengths: ``(batch,)``, the numbers of words.
+        """
         vectors: Tensor = self.dropout(self.encoder(inputs, lengths))
         return vectors
 

@@ -17,7 +17,11 @@ class PredictedSpan(NamedTuple):
         end: Index after that of its last word.
         label: Its label, which may be the empty label.
         probability: Marginal probability of the span with this label, or with this code; None if not requested.
-        code: The binary code that the label was found by; None for models without codes.
+        code: The binary code that the label was looked up by; None for models without codes.
+
+    Examples:
+        >>> PredictedSpan(0, 2, "NP", probability=0.9).label
+        'NP'
     """
 
     start: int

@@ -29,6 +29,15 @@ class Text(ABC):
 
     Args:
         symbols: The words, by their indices.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.lm.config import Config
+        >>> from strukt.tasks.lm.model import LanguageModel
+        >>> model = LanguageModel.from_corpus(Config(), [conllu.from_forms(["dogs", "bark"])])
+        >>> text = model.text()
+        >>> text.symbols, text.word_log_probs(torch.tensor([[2, 3, 1]]), torch.tensor([3])).shape
+        (('<unk>', '</s>', 'bark', 'dogs'), torch.Size([1, 3]))
     """
 
     def __init__(self, symbols: Sequence[str]) -> None:

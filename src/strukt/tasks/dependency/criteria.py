@@ -1,0 +1,24 @@
+"""The Fenchel-Young losses of dependency trees, by the option `criterion`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LOSSES: Mapping[str, tuple[str | None, str | None]] = {
+    "tree": ("entropy", None),
+    "sparsemap": ("sparsemap", None),
+    "sparsemap-margin": ("sparsemap", "hamming"),
+    "hinge": (None, "hamming"),
+}
+"""Regularizer and cost of `fenchel_young_loss`, by criterion."""
+
+SEARCHES = 20
+"""Maximum number of iterations of SparseMAP in training, as in Niculae et al. (2018)."""
+
+SEARCHES_IN_PREDICTION = 100
+"""Maximum number of iterations of SparseMAP in prediction, enough to converge on nearly all sentences."""
+
+
+def sparsity(trees: int) -> dict[str, tuple[int, int]]:
+    """Return numerator and denominator of the scores `trees` and `one tree` for a sentence's number of trees."""
+    return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}
