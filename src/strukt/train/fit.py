@@ -67,6 +67,20 @@ def fit(
         ValueError: If there is no such task, or the configuration is that of another task.
         SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
             program has returned. Without a handler, the signal itself ends the process at that point.
+
+    Examples:
+        >>> import strukt
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> corpus = [conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])] * 50
+        >>> config = Config()
+        >>> config.trainer.epochs, config.trainer.tokens, config.encoder.hidden = 2, 20, 16
+        >>> with TemporaryDirectory() as folder:
+        ...     metrics = fit("tag", config, folder, train=corpus, dev=corpus[:1])
+        ...     [sentence] = strukt.load(folder).predict("Dogs bark")
+        >>> metrics["dev"]["accuracy"], sentence.column("xpos")
+        (100.0, ['NNS', 'VBP'])
     """
     _require_config(task, config)
     require_valid(config)

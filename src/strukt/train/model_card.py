@@ -61,6 +61,15 @@ class Facts:
         data_licence: Licence of the training data; by default, the one in that record.
         language: Codes of the languages, such as `en`; empty if not stated.
         trial: Scores and speed on test data; None if they were not measured.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> facts, tagger = Facts(licence="mit", language=["en"]), Tagger.from_corpus(Config(), [sentence])
+        >>> model_card(tagger, {}, {}, facts, "tagger").data.to_dict()["license"]
+        'mit'
     """
 
     licence: str | None = None

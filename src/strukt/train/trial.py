@@ -34,6 +34,15 @@ class Trial:
         intervals: 95 % confidence intervals by name of the score; empty if the scores cannot be computed from
             counts per sentence.
         machine: The GPU, or the processor and its number of threads.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag.config import Config
+        >>> from strukt.tasks.tag.model import Tagger
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> trial = run_trial(Tagger.from_corpus(Config(), [sentence]), [sentence] * 10, "dev")
+        >>> trial.sentences, trial.words, list(trial.scores), list(trial.intervals)
+        (10, 20, ['accuracy'], ['accuracy'])
     """
 
     name: str
