@@ -116,7 +116,7 @@ def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
 
 
 def _next_line(stream: IO[bytes], path: str, before: int, report: Report) -> bytes:
-    """Return the line after `before` others; nothing at the end, or at a problem after which nothing can be read."""
+    """Return the line after `before` others; nothing at the end, or at a problem that ends the reading."""
     try:
         return stream.readline(LONGEST_LINE + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile):
