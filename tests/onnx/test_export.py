@@ -178,6 +178,14 @@ def test_the_model_stays_as_it_is():
     assert "scores" not in vars(model)
 
 
+def test_graphs_compute_in_float32_whatever_the_type_of_the_weights(tmp_path):
+    model = MODELS["words alone"]()
+    export(copy.deepcopy(model).double(), tmp_path / "m")
+    exported = saved_model.load(tmp_path / "m")
+    assert exported.distribution(SENTENCES).scores[0].dtype == torch.float32
+    assert list(map(str, exported.predict(SENTENCES))) == list(map(str, model.predict(SENTENCES)))
+
+
 def test_the_folder_has_graphs_in_place_of_weights(exported):
     files = {str(path.relative_to(exported)) for path in exported.rglob("*") if path.is_file()}
     told = {f"{name}.json" for name in ("config", "vocabularies", "metrics", "environment", "examples", "format")}

@@ -55,6 +55,16 @@ def test_two_runs_with_one_seed_are_the_same_and_with_another_are_not(tmp_path):
     assert weights[0] == weights[1] != weights[2]
 
 
+def test_a_program_that_computes_in_float64_trains_the_same_model(tmp_path, float64_by_default):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs = 1
+    fit("tag", config, tmp_path / "float64", train=TRAIN, dev=DEV)
+    torch.set_default_dtype(torch.float32)
+    fit("tag", config, tmp_path / "float32", train=TRAIN, dev=DEV)
+    weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("float64", "float32")]
+    assert weights[0] == weights[1]
+
+
 def test_the_random_numbers_of_the_caller_are_left_alone(tmp_path):
     config = tiny_corpora.tag_config()
     config.trainer.epochs = 1

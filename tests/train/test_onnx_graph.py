@@ -78,6 +78,12 @@ def test_a_form_is_computed_when_it_first_comes(recorded):
     assert recorded._session.counts == [2, 1]
 
 
+def test_a_program_that_computes_in_float64_gets_float32_from_the_graph(tmp_path, float64_by_default):
+    result = graph(tmp_path)(*forms([3, 4], 5))
+    assert result.dtype == torch.float32
+    assert torch.equal(result, vectors([3, 4]))
+
+
 def test_forms_that_differ_in_one_number_are_kept_apart(recorded):
     words, affixes, characters = forms([1, 1, 1, 1], 3)
     affixes[1, 1] = characters[2, 2] = 256

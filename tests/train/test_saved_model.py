@@ -55,6 +55,22 @@ def test_other_weights_may_be_saved(model, tmp_path):
     assert not any(value.any() for value in saved_model.load(tmp_path).state_dict().values())
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_weights_of_another_type_are_saved_in_float32(dtype, model, tmp_path):
+    saved_model.save(model.to(dtype), tmp_path)
+    loaded = saved_model.load(tmp_path).state_dict()
+    for name, value in model.state_dict().items():
+        assert loaded[name].dtype == (torch.float32 if value.is_floating_point() else value.dtype)
+        assert torch.equal(loaded[name], value.to(loaded[name].dtype))
+
+
+def test_a_program_that_computes_in_float64_loads_a_model_as_it_is(model, saved, float64_by_default):
+    loaded = saved_model.load(saved)
+    assert torch.get_default_dtype() == torch.float64
+    assert {value.dtype for value in loaded.parameters()} == {torch.float32}
+    assert annotated(loaded) == annotated(model)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 2e9])
 def test_weights_that_could_not_be_loaded_are_not_saved(value, model, tmp_path):
     with torch.no_grad():

@@ -96,7 +96,7 @@ def export(
         raise DataError("holds a model already; choose another folder or remove it", folder)
     model_folder.require_no_others(folder)
     require("onnx", "onnxscript", *(["onnxruntime"] if precision == "int8" else []))
-    networks = copy.deepcopy(exportable).cpu().eval()
+    networks = copy.deepcopy(exportable).cpu().float().eval()
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
     use_operators(networks)
     try:

@@ -27,6 +27,7 @@ from strukt.tasks.common.model import Model
 from strukt.tasks.common.ranges import require_valid
 from strukt.tasks.common.unknown_labels import warn_of_unknown_labels
 from strukt.train import checkpoints, saved_model
+from strukt.train.default_type import float32_by_default
 from strukt.train.examples import examples_of
 from strukt.train.memory import bound_primitive_cache, keep_freed_memory
 from strukt.train.processes import Processes, training_processes
@@ -97,7 +98,7 @@ def fit(
         raise DataError("holds no sentence to train on", config.train or None)
     folder = RunFolder(Path(output))
     is_first = processes.rank == 0  # only this process claims and locks the folder
-    with contextlib.ExitStack() as stack, torch.random.fork_rng():
+    with contextlib.ExitStack() as stack, torch.random.fork_rng(), float32_by_default():
         if is_first:
             order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
             learned = {"sha256": _digest(trainable), "content": _content(config, dev_sentences)}

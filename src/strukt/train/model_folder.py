@@ -20,6 +20,7 @@ from strukt.tasks import TASKS
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.options import from_dict
 from strukt.tasks.common.ranges import require_possible
+from strukt.train.default_type import float32_by_default
 from strukt.train.environment import environment as this_environment
 from strukt.train.intact import require_sizes, require_symbols
 from strukt.train.storage import read_json, write_json
@@ -139,7 +140,7 @@ def require_utf8(folder: str | os.PathLike[str]) -> None:
 
 
 def described(path: Path) -> Model:
-    """Build the model that config.json and vocabularies.json describe, without loading its weights.
+    """Build the model that config.json and vocabularies.json describe, in float32, without loading its weights.
 
     Args:
         path: The folder of the model.
@@ -158,7 +159,8 @@ def described(path: Path) -> Model:
         vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
         model_class = task.model_class()
         require_symbols(vocabularies, model_class.outputs)
-        model = model_class.from_saved(config, vocabularies, path / "encoder")
+        with float32_by_default():
+            model = model_class.from_saved(config, vocabularies, path / "encoder")
     except (DataError, MissingExtraError):
         raise
     except _NO_MODEL as error:

@@ -59,7 +59,7 @@ class FormGraph(Graph):
     def __init__(self, path: Path, signature: inspect.Signature) -> None:
         super().__init__(path, signature)
         self._rows: dict[bytes, int] = {}
-        self._table = torch.empty(0, self._session.get_outputs()[0].shape[-1])
+        self._table = torch.empty(0, self._session.get_outputs()[0].shape[-1], dtype=torch.float32)
         self._lock = threading.Lock()
 
     @override

@@ -2,7 +2,7 @@
 
 config.json         the task and its configuration
 vocabularies.json   words, characters, labels ...
-weights.safetensors (or onnx/, see `strukt.train.onnx_model`)
+weights.safetensors in float32 (or onnx/, see `strukt.train.onnx_model`)
 metrics.json        scores on the development corpus, epoch by epoch
 environment.json    versions and machine of the training run
 examples.json       a few inputs of the development corpus, for demos; missing in folders of earlier versions
@@ -32,7 +32,7 @@ def save(
     weights: dict[str, Tensor] | None = None,
     environment: dict[str, Any] | None = None,
 ) -> None:
-    """Save a model to a folder.
+    """Save a model to a folder. Weights of other floating-point types, such as float64, are saved in float32.
 
     Args:
         model: The model to save.
@@ -60,7 +60,7 @@ def save(
     if fault := fault_of_weights(model, tensors):
         raise DataError(f"was not written: {fault}; train the model again", folder)
     with writing(model, folder, metrics, environment) as path:
-        write_tensors(path / "weights.safetensors", tensors)
+        write_tensors(path / "weights.safetensors", {name: _single(value) for name, value in tensors.items()})
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
@@ -96,6 +96,11 @@ def load(folder: str | os.PathLike[str]) -> Model:
     model = described(path)
     load_weights(model, path / "weights.safetensors")
     return model.eval()
+
+
+def _single(tensor: Tensor) -> Tensor:
+    """Return a tensor in float32 if its type is floating-point, else unchanged."""
+    return tensor.float() if tensor.is_floating_point() else tensor
 
 
 def local_folder(folder: str | os.PathLike[str]) -> Path:
