@@ -63,9 +63,12 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
 
     Args:
         model: A Hugging Face model, which is modified.
-        frozen: Number of frozen layers; 0 for none, None for all parameters, including adapters. See `freeze`.
-        lora: Rank for `adapt`; 0 for no adapters.
-        recomputes: Whether to enable gradient checkpointing; see `recompute`.
+        frozen: Number of lowest layers to freeze, together with the embeddings; 0 to freeze nothing, None to
+            freeze all parameters, including adapters.
+        lora: Rank of the adapters of all linear layers, which are trained in place of the layers (Hu et al. 2021,
+            "LoRA: Low-rank adaptation of large language models"); 0 for no adapters.
+        recomputes: Whether to recompute activations in the backward pass (gradient checkpointing), which takes
+            more time and less memory.
 
     Returns:
         The model; with adapters, the model of peft that contains it.
@@ -74,6 +77,15 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
         SettingError: If `frozen` is below 0, the model has fewer layers, its layers cannot be distinguished, or it
             does not support recomputation or adapters.
         MissingExtraError: If there is a rank, and peft, of the extra `encoders`, is not installed.
+
+    Examples:
+        >>> from transformers import BertConfig, BertModel
+        >>> sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 8}
+        >>> model = prepared(BertModel(BertConfig(vocab_size=9, **sizes)), frozen=1)
+        >>> sum(parameter.numel() for parameter in model.parameters())
+        5200
+        >>> sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+        536
     """
     if recomputes:
         recompute(model)

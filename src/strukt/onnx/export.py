@@ -80,6 +80,7 @@ def export(
 
     Examples:
         >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
         >>> from strukt.tasks import tag
         >>> from strukt.tasks.tag.model import Tagger
         >>> from strukt.train.saved_model import load
@@ -87,7 +88,8 @@ def export(
         >>> tagger = Tagger.from_corpus(tag.Config(), [sentence])
         >>> with TemporaryDirectory() as folder:  # takes some seconds  # doctest: +SKIP
         ...     export(tagger, folder)
-        ...     list(load(folder).predict([sentence]))
+        ...     print(sorted(os.listdir(folder + "/onnx")), list(load(folder).predict([sentence])))
+        ['encoder.form_vectors.onnx', 'scores.onnx'] [<conllu sentence of 2 words>]
     """
     if precision not in get_args(Precision):
         raise SettingError(f"precision is {precision!r}; expected {' or '.join(get_args(Precision))}")

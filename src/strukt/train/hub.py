@@ -130,6 +130,10 @@ def push(folder: str | os.PathLike[str], repository: str, private: bool = False)
     Raises:
         DataError: If the folder holds no model with weights that can be loaded, or if the model cannot be pushed.
         MissingExtraError: If a package that the model needs is not installed.
+
+    Examples:
+        >>> push("parser", "user/parser", private=True)  # needs a login: hf auth login  # doctest: +SKIP
+        'https://huggingface.co/user/parser/commit/...'
     """
     model = HubModel.of_folder(folder)
     facts = {"name": repository.rpartition("/")[2]}

@@ -22,6 +22,12 @@ def plot_curves(curves: Curves, axes: Any = None) -> Any:
 
     Raises:
         MissingExtraError: If `axes` is None, and matplotlib is not installed.
+
+    Examples:
+        >>> curves = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.0, 300.0]})
+        >>> axes = plot_curves(curves)  # doctest: +SKIP
+        >>> axes.get_title(), axes.get_yscale()  # doctest: +SKIP
+        ('error', 'log')
     """
     return _plot(curves, axes)
 
@@ -34,7 +40,7 @@ def plot_heat_map(heat_map: HeatMap, axes: Any = None) -> Any:
         axes: The axes to draw on; new axes if None.
 
     Returns:
-        The axes.
+        The axes, for titles and files.
 
     Raises:
         MissingExtraError: If `axes` is None, and matplotlib is not installed.

@@ -22,7 +22,10 @@ def draw(diagram: Picture) -> str:
     """Draw a picture as an `<svg>` element, which needs `STYLE` beside it; text is escaped.
 
     Args:
-        diagram: The picture.
+        diagram: The picture, such as a `Diagram`.
+
+    Returns:
+        The element, without a style sheet; `document` includes it.
 
     Raises:
         TypeError: If `diagram` is not a picture or cannot be drawn as SVG.
