@@ -37,6 +37,8 @@ def test_trees_are_exact(n, damping):
     assert torch.allclose(found.marginals, exact.marginals)
     related = (pairwise != 0) | torch.eye(n, dtype=torch.bool)
     assert torch.allclose(found.pairwise_marginals[related], exact.pairwise_marginals[related])
+    product = found.marginals.unsqueeze(-1) * found.marginals
+    assert torch.allclose(found.pairwise_marginals[~related], product[~related])
 
 
 def test_trees_with_pairs_that_exclude_each_other_are_exact():

@@ -138,8 +138,8 @@ class BinaryCRF(AbsenceStructure):
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
         """Run loopy belief propagation: marginals and the Bethe estimate of the log-partition; differentiable.
 
-        Exact if the pairs with a nonzero score form no cycle. Time O(n^2) per iteration; see
-        `strukt.inference.belief_propagation`.
+        If the pairs with a nonzero score form no cycle, all is exact but the pairwise marginals of other pairs.
+        Time O(n^2) per iteration; see `strukt.inference.belief_propagation`.
 
         Args:
             iterations: The number of rounds of messages; ``change`` in the result shows whether they sufficed.
