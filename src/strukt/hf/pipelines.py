@@ -24,8 +24,8 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     character. Running text is split into words by the tokenizer; pass `is_split_into_words=True` for a list of
     words.
 
-    Models of other classes are handled as in `TokenClassificationPipeline`. So are the arguments, which
-    ``transformers.pipeline("token-classification", model=..., tokenizer=...)`` passes on.
+    Models of other classes are handled as in `TokenClassificationPipeline`. The arguments, `values` and `options`,
+    are those of that class; ``transformers.pipeline("token-classification", model=..., tokenizer=...)`` sets them.
 
     Raises:
         ValueError: If the head of the model predicts no tags.

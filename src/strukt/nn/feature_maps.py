@@ -220,7 +220,7 @@ class NystromFeatures(nn.Module):
     Raises:
         ValueError: If the landmarks have another shape or are empty, or the width is not above 0 and finite.
 
-    Complexity: O(m^3) for m landmarks in each call, and O(m^2) for each vector.
+    Complexity: O(m^3) for m landmarks in each call, and O(m (m + size)) for each vector.
 
     Examples:
         >>> landmarks = torch.tensor([[0.5, 0.0], [0.0, 1.0]])
