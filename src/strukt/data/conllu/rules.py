@@ -28,7 +28,7 @@ class Word(NamedTuple):
     """A word of a sentence: the ten columns of CoNLL-U, and the line number in the file.
 
     `id` and `line` are counted from 1. `head` is 0 for the root, and None if the column is `_`. All other columns
-    are as in the file.
+    (`form`, `lemma`, `upos`, `xpos`, `feats`, `deprel`, `deps`, `misc`) are as in the file.
 
     Examples:
         >>> from strukt.data import conllu

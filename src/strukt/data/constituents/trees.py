@@ -21,7 +21,7 @@ _FUNCTIONS = re.compile(r"(?<=.)[-=].*")
 
 
 class Constituent(NamedTuple):
-    """A labelled span of words, from `start`, counted from 0, up to but not including `end`.
+    """A span of words, from `start`, counted from 0, up to but not including `end`, and its `label`.
 
     Examples:
         >>> Tree.parse("(S (PRP It) (VP (VBZ works)))").constituents[1]
