@@ -64,6 +64,13 @@ def _bases(node: ast.ClassDef) -> set[str]:
     return set().union(*map(_names, node.bases))
 
 
+def is_bare(node: ast.ClassDef) -> bool:
+    """Whether users define subclasses of the class, and have no objects of the class itself."""
+    members = [member for member in node.body if isinstance(member, ast.FunctionDef)]
+    abstract = any("abstractmethod" in decorators(each) for each in members)
+    return abstract or "ABC" in _bases(node) or "subclass" in _text(node)
+
+
 def is_record(node: ast.ClassDef) -> bool:
     return "NamedTuple" in _bases(node) or "dataclass" in decorators(node)
 
@@ -154,13 +161,13 @@ def has_example(path: str) -> bool:
 
 
 def needs_example(path: str) -> bool:
-    """Whether a class is no error, options, protocol, result or base of a class with an example."""
+    """Whether a class is no error, options, protocol, result or bare base of a class with an example."""
     node = reasons.definition(path)
     if path.endswith(("Error", "Config")) or any(base.endswith("Error") for base in _bases(node)):
         return False
     if "Protocol" in _bases(node) or path.endswith("Prediction") or (is_record(node) and path in _received()):
         return False
-    return not any(path in lineage(each)[1:] and has_example(each) for each in _classes())
+    return not is_bare(node) or not any(path in lineage(each)[1:] and has_example(each) for each in _classes())
 
 
 def _classes() -> list[str]:

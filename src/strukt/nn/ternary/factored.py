@@ -17,8 +17,8 @@ class Factored(Ternary):
     """Ternary scores from two factors ``(d, f, h, r)``; if scores are symmetric, both factors are the same.
 
     There are d labels, f buckets of distances, h channels and rank r. The axis f or h has size 1 if distances or
-    channels share factors; weights then distinguish them. Arguments are those of `Ternary`; see `UV`, `UVW` and
-    `WeightedUV` for examples.
+    channels share factors; weights then distinguish them. A subclass makes factors and weights, as `UV`, `UVW` and
+    `WeightedUV` do. Arguments are those of `Ternary`.
     """
 
     weights: nn.Parameter | None
