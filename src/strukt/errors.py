@@ -31,7 +31,9 @@ class InfeasibleError(StruktError, ValueError):
 
 
 class OutOfRangeError(StruktError, ValueError):
-    """A number is NaN, infinite, or too large to compute with or to sample from.
+    """A number is NaN, infinite, or too large to compute with, or a number to be drawn is outside its range.
+
+    As a score, -inf is no error: it forbids a part.
 
     Examples:
         >>> import torch

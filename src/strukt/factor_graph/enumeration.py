@@ -47,7 +47,10 @@ class Enumeration:
     @property
     @full_precision
     def marginals(self) -> Tensor | tuple[Tensor, ...]:
-        """The probability that each variable is 1, in the shape of the variables; differentiable."""
+        """The probability that each variable is 1, ``batch +`` the shape of the variables; differentiable.
+
+        A tuple of these if there are several arrays; 0 if all assignments are forbidden.
+        """
         return self.arrays.shaped(self.probabilities @ self.assignments.to(self.scores))
 
     @property
@@ -58,7 +61,7 @@ class Enumeration:
 
     @property
     def mode(self) -> Tensor | tuple[Tensor, ...]:
-        """The best assignment, in the shape of the variables.
+        """The best assignment, ``batch +`` the shape of the variables; a tuple if there are several arrays.
 
         Raises:
             InfeasibleError: If every assignment of some item is forbidden.

@@ -64,14 +64,15 @@ class RelaxedKnapsack(Band):
 class Knapsack(RelaxedKnapsack):
     """The total cost of the variables that are 1 is at most ``budget``.
 
-    SparseMAP runs an active set over the permitted assignments. The best assignment is computed by dynamic
-    programming over the Pareto-optimal ones, which no other assignment beats in both score and cost (Nemhauser and
-    Ullmann 1969). They are few for integer or random costs; in the worst case there are 2^n for n variables.
+    In `lp_sparsemap`, an active-set method over the permitted assignments solves the subproblem of this factor.
+    The best assignment is computed by dynamic programming over the Pareto-optimal ones, which no other assignment
+    beats in both score and cost (Nemhauser and Ullmann 1969). For integer costs there are at most ``budget + 1`` of
+    them, for random costs few; in the worst case there are 2^n for n variables.
 
     Args:
         variables: Variables of any shape.
-        costs: The cost of each variable, 0 or more, in the shape of the variables or flattened. With other than
-            whole numbers, `belief_propagation` raises NotImplementedError.
+        costs: The cost of each variable, 0 or more, in the shape of the variables or flattened.
+            `belief_propagation` raises NotImplementedError unless all costs are whole numbers.
         budget: The maximum total cost, 0 or more.
 
     Raises:

@@ -235,8 +235,8 @@ def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack
 
     Args:
         x: Scores, of any shape.
-        target: Points in the shape of ``x``, with entries from 0 to 1 that sum to k (the sum is not checked);
-            must not require a gradient.
+        target: Points in the shape of ``x``, with entries from 0 to 1 that sum to k; must not require a
+            gradient. Only negative and non-finite entries are errors.
         k: The number of items, 0 or more, as for `strukt.mappings.ksubset`; gets no gradient.
         options: ``dim``, ``mask``, ``reduction`` and others; see `Options`.
 
@@ -268,8 +268,8 @@ def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[
 
     Args:
         x: Scores, of any shape.
-        target: Points in the shape of ``x``, with entries from 0 to 1 that sum to at most k (the sum is not
-            checked); must not require a gradient.
+        target: Points in the shape of ``x``, with entries from 0 to 1 that sum to at most k; must not require
+            a gradient. Only negative and non-finite entries are errors.
         k: The largest number of items, 0 or more, as for `strukt.mappings.budget`; gets no gradient.
         options: ``dim``, ``mask``, ``reduction`` and others; see `Options`.
 

@@ -51,7 +51,8 @@ def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = No
             0. None for no mask.
 
     Returns:
-        Entries in the shape and type of ``x``, differentiable any number of times; NaN in a row with NaN.
+        Entries in the shape and type of ``x``, differentiable any number of times. NaN in a row with NaN, and
+        in a row with +inf if its scores, clipped to [0, 1], sum to more than k.
 
     Complexity: Typically O(d) for each row of d scores.
 

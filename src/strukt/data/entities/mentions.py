@@ -170,9 +170,10 @@ def entity_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield everything that keeps a partial annotation from being completed to nested entities.
+    """Yield the problems that keep a partial annotation from being completed to nested entities.
 
-    These are crossing entities, malformed forbidden parts, and entities that are also forbidden.
+    There is a problem for each pair that `crossings` returns, and for each malformed forbidden part; if no part is
+    malformed, also for each entity that is forbidden.
 
     Args:
         sentence: The sentence to check.
