@@ -1,6 +1,8 @@
 """Docstrings of the reference name arguments and errors, give shapes of results, and have an example."""
 
 import ast
+import builtins
+import doctest
 import inspect
 import re
 import sys
@@ -220,6 +222,33 @@ def lacking(path: str, with_bases: bool = False) -> Iterator[str]:
             yield f"the field {field}"
     if needs_example(path) and not has_example(path):
         yield "an example"
+
+
+def free_names(text: str) -> set[str]:
+    """The names that examples use without importing or defining them, other than torch and strukt."""
+    examples = doctest.DocTestParser().get_examples(text)
+    names: dict[bool, set[str]] = {True: {*dir(builtins), "torch", "strukt"}, False: set()}
+    for each in ast.walk(ast.parse("".join(example.source for example in examples))):
+        if isinstance(each, ast.Name):
+            names[not isinstance(each.ctx, ast.Load)].add(each.id)
+        elif isinstance(each, ast.Import | ast.ImportFrom):
+            names[True] |= {(alias.asname or alias.name).partition(".")[0] for alias in each.names}
+        elif isinstance(each, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
+            names[True] |= {each.name or ""}
+        elif isinstance(each, ast.arg):
+            names[True].add(each.arg)
+    return names[False] - names[True]
+
+
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.stem)
+def test_examples_can_be_copied(page):
+    lacking = {}
+    for path in _documented(page):
+        node = reasons.definition(path)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            texts = [_text(node), *map(_text, _members(path).values())]
+            lacking[path] = set().union(*map(free_names, texts)) - {path.rpartition(".")[2]}
+    assert {path: names for path, names in lacking.items() if names} == {}
 
 
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.stem)

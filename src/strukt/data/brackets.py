@@ -30,6 +30,7 @@ class Sentence(sentence.Sentence):
         tree: The tree, with its traces.
 
     Examples:
+        >>> from strukt.data.brackets import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"(ROOT\n  (VP (VB Stop)))\n"))
         >>> sentence.forms, str(sentence.tree)
@@ -67,6 +68,8 @@ class Sentence(sentence.Sentence):
             ValueError: If the words differ, the tree is None, or columns are named: a tree has none to replace.
 
         Examples:
+            >>> from strukt.data.brackets import read_text
+            >>> from strukt.data.constituents import Tree
             >>> import io
             >>> [sentence] = read_text(io.BytesIO(b"It works\n"))
             >>> sentence

@@ -21,6 +21,7 @@ class Sentence(sentence.Sentence):
         rows: The columns of each line, 1 to 3 for each word.
 
     Examples:
+        >>> from strukt.data.columns import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"Ada\tB-PER\nLovelace\tI-PER\n\n"))
         >>> sentence.forms, sentence.column("tag")
@@ -58,6 +59,7 @@ class Sentence(sentence.Sentence):
                 written to a file, or a word has notes but no tag.
 
         Examples:
+            >>> from strukt.data.columns import read
             >>> import io
             >>> [sentence] = read(io.BytesIO(b"Ada\n\n"))
             >>> str(sentence.annotated(tag=["B-PER"]))

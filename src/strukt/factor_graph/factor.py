@@ -238,7 +238,7 @@ def _described(result: object) -> str:
 
 
 def folded(value: Tensor, axes: int) -> Tensor:
-    """Return a tensor with its last axes as a single one, also if there are none."""
+    """Return a tensor with its last axes as a single one, even if there are none."""
     batch = value.dim() - axes
     return value.reshape(*value.shape[:batch], value.shape[batch:].numel())
 

@@ -66,8 +66,8 @@ class Knapsack(RelaxedKnapsack):
 
     In `lp_sparsemap`, an active-set method over the permitted assignments solves the subproblem of this factor.
     The best assignment is computed by dynamic programming over the Pareto-optimal ones, which no other assignment
-    beats in both score and cost (Nemhauser and Ullmann 1969). For integer costs there are at most ``budget + 1`` of
-    them, for random costs few; in the worst case there are 2^n for n variables.
+    beats in both score and cost (Nemhauser and Ullmann 1969). There are at most ``budget + 1`` of them for integer
+    costs, few for random costs, and in the worst case 2^n for n variables.
 
     Args:
         variables: Variables of any shape.

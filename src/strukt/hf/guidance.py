@@ -143,6 +143,7 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
             decodes to text.
 
     Examples:
+        >>> import transformers
         >>> from tokenizers import Tokenizer, models
         >>> words = Tokenizer(models.WordLevel({"<s>": 0, "a": 1, "b": 2}))
         >>> tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>")

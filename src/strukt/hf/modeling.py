@@ -63,6 +63,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         head: The layer that computes structures from word vectors.
 
     Examples:
+        >>> from strukt.hf import StructuredHeadConfig
         >>> encoder = {"model_type": "bert", "vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2,
         ...     "num_hidden_layers": 1, "intermediate_size": 8}
         >>> model = StructuredHead(StructuredHeadConfig(encoder, head="crf", num_labels=3)).eval()
@@ -157,8 +158,10 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
                 as returned by `encode_words` and `word_numbers`. If None, a word begins at each known label, so
                 that all words need one; for `span`, words are required.
             labels: For `crf` and `bits`, `(batch, pieces)`, the tag of each word at its first piece; for
-                `biaffine`, `(batch, pieces, 2)`, head and label there; for `span`, `(batch, spans, 3)`, start, end
-                and label of each span. -100 elsewhere and if unknown; unknown labels are marginalised.
+                `biaffine`, `(batch, pieces, 2)`, the head of each word (words are counted from 1, 0 is the root)
+                and the label of its arc, at its first piece; for `span`, `(batch, spans, 3)`, the first word of
+                each span (words are counted from 0), the word after its last one, and its label. -100 elsewhere
+                and if unknown; unknown labels are marginalised.
             return_dict: Return a `StructuredOutput` (true), or a tuple of its members that are not None (false);
                 as in the configuration if None.
             encoder_inputs: Other inputs of the encoder.

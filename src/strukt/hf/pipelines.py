@@ -31,6 +31,7 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
         ValueError: If the head of the model predicts no tags.
 
     Examples:
+        >>> from strukt.hf import StructuredHead
         >>> from tokenizers import Tokenizer, models, pre_tokenizers
         >>> from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, pipeline
         >>> words = Tokenizer(models.WordLevel({"[UNK]": 0, "Dogs": 1, "bark": 2}, "[UNK]"))

@@ -18,6 +18,7 @@ class EntityF1:
     An entity is nested if its depth is at least 1. Duplicates count once.
 
     Examples:
+        >>> from strukt.data.entities import Entity
         >>> score = EntityF1()
         >>> gold = [Entity(0, 3, "person"), Entity(2, 3, "place")]
         >>> score.update(gold, predicted=[Entity(2, 3, "place")])

@@ -32,6 +32,7 @@ class Parseval(LabelCounts):
     Grammars; README of EVALB (Sekine and Collins, 1997).
 
     Examples:
+        >>> from strukt.data.constituents import Tree
         >>> score = Parseval()
         >>> gold = Tree.parse("(ROOT (S (NP (PRP I)) (VP (VBP see) (NP (PRP you))) (. .)))")
         >>> score.update(gold, Tree.parse("(ROOT (S (NP (PRP I)) (VP (VBP see)) (NP (PRP you)) (. .)))"))

@@ -22,6 +22,7 @@ class UnlabelledF1:
     section 3.1 and the evaluation that they published.
 
     Examples:
+        >>> from strukt.data.constituents import Tree
         >>> score = UnlabelledF1()
         >>> gold = Tree.parse("(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (N dog))))")
         >>> score.update(gold, Tree.parse("(X (X (X (X (A the) (A cat)) (A sees)) (A a)) (A dog))"))

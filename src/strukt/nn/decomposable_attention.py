@@ -55,6 +55,7 @@ class DecomposableAttention(nn.Module):
         ValueError: If a size is less than 1, or `dropout` is not a probability.
 
     Examples:
+        >>> from strukt.nn import StructuredAttention
         >>> compare = DecomposableAttention(6, 8, 3, StructuredAttention("matching"))
         >>> premises, hypotheses = torch.randn(2, 5, 6), torch.randn(2, 4, 6)
         >>> result = compare(premises, hypotheses, torch.tensor([[5, 4], [3, 2]]))

@@ -132,6 +132,7 @@ class WordEmbeddings(nn.Module):
         ValueError: If `words` or `size` is less than 1, or `word_dropout` is not from 0 to 1.
 
     Examples:
+        >>> from strukt.nn import CharacterCNN
         >>> embeddings = WordEmbeddings(50, 8, CharacterCNN(30, 12), affixes=[20, 20], affix_size=4)
         >>> words, form = torch.tensor([[3, 1, 3]]), torch.tensor([[0, 1, 0]])
         >>> characters, affixes = torch.tensor([[4, 5], [7, 8]]), torch.tensor([[2, 3], [1, 1]])

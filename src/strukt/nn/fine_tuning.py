@@ -74,9 +74,9 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
         The model; with adapters, the model of peft that contains it.
 
     Raises:
-        SettingError: If `frozen` is below 0, the model has fewer layers, its layers cannot be distinguished, or it
-            does not support recomputation or adapters.
-        MissingExtraError: If there is a rank, and peft, of the extra `encoders`, is not installed.
+        SettingError: If `frozen` or `lora` is below 0, the model has fewer than `frozen` layers, its layers cannot
+            be distinguished, or it does not support recomputation or adapters.
+        MissingExtraError: If `lora` is not 0, and peft (extra `encoders`) is not installed.
 
     Examples:
         >>> from transformers import BertConfig, BertModel

@@ -106,6 +106,7 @@ class SequenceTransducer(SymbolReader):
         ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
+        >>> from strukt.nn import EncoderDecoder
         >>> from strukt.nn import LSTM, AdditiveAttention
         >>> network = EncoderDecoder(LSTM(8, 16), 8, 12, AdditiveAttention(12, 16, 16))
         >>> transducer = SequenceTransducer(10, 8, network)
@@ -189,6 +190,7 @@ class SequenceRegressor(SymbolReader):
         ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
 
     Examples:
+        >>> from strukt.nn import EncoderDecoder
         >>> from strukt.nn import LSTM, AdditiveAttention
         >>> network = EncoderDecoder(LSTM(8, 16), 8, 12, AdditiveAttention(12, 16, 16))
         >>> regressor = SequenceRegressor(2, 8, network)

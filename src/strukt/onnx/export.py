@@ -79,6 +79,7 @@ def export(
         MissingExtraError: If onnx, onnxscript or, for ``int8``, onnxruntime is not installed.
 
     Examples:
+        >>> import os
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.data import conllu
         >>> from strukt.tasks import tag

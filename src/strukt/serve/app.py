@@ -76,6 +76,7 @@ def create_app(
             for its own machine only; None for any name.
 
     Examples:
+        >>> from strukt.serve.limits import Limits
         >>> from fastapi.testclient import TestClient
         >>> from strukt.data import conllu
         >>> from strukt.tasks.tag.config import Config

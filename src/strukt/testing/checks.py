@@ -41,6 +41,7 @@ def laws(subject: Subject) -> list[Law]:
         subject: The structure; only its `lacks` are read.
 
     Examples:
+        >>> from strukt.testing import Subject
         >>> from strukt import LinearChain
         >>> from strukt.testing.brute_force import chain
         >>> def draw(generator, batch_shape, size):
@@ -71,6 +72,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
     Examples:
         The enumeration reads the transitions in the wrong direction. All laws but one are left out, to save time:
 
+        >>> from strukt.testing import Subject, laws
         >>> from strukt import LinearChain
         >>> from strukt.testing.brute_force import chain
         >>> def draw(generator, batch_shape, size):

@@ -63,6 +63,7 @@ class Facts:
         trial: Scores and speed on test data; None if they were not measured.
 
     Examples:
+        >>> from strukt.train.model_card import model_card
         >>> from strukt.data import conllu
         >>> from strukt.tasks.tag import Config
         >>> from strukt.tasks.tag.model import Tagger

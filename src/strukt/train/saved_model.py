@@ -46,6 +46,7 @@ def save(
             be written; or if the path of the folder is not UTF-8.
 
     Examples:
+        >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.data import conllu
         >>> from strukt.tasks.tag.config import Config
@@ -76,6 +77,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
         MissingExtraError: If a package that is needed to download, build or run the model is not installed.
 
     Examples:
+        >>> from strukt.train.saved_model import save
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.data import conllu
         >>> from strukt.tasks.tag.config import Config

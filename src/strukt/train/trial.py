@@ -36,6 +36,7 @@ class Trial:
         machine: The GPU, or the processor and its number of threads.
 
     Examples:
+        >>> from strukt.train.trial import run_trial
         >>> from strukt.data import conllu
         >>> from strukt.tasks.tag.config import Config
         >>> from strukt.tasks.tag.model import Tagger

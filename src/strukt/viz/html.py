@@ -24,6 +24,7 @@ def page(diagrams: Iterable[svg.Picture], title: str) -> str:
         TypeError: If a diagram is not a picture or cannot be drawn as SVG.
 
     Examples:
+        >>> from strukt.viz import Diagram
         >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")
         >>> "<h1>one &amp; two</h1>" in text, "a &lt; b" in text
         (True, True)

@@ -24,6 +24,7 @@ def plot_curves(curves: Curves, axes: Any = None) -> Any:
         MissingExtraError: If `axes` is None, and matplotlib is not installed.
 
     Examples:
+        >>> from strukt.viz import Curves
         >>> curves = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.0, 300.0]})
         >>> axes = plot_curves(curves)  # doctest: +SKIP
         >>> axes.get_title(), axes.get_yscale()  # doctest: +SKIP
@@ -46,6 +47,7 @@ def plot_heat_map(heat_map: HeatMap, axes: Any = None) -> Any:
         MissingExtraError: If `axes` is None, and matplotlib is not installed.
 
     Examples:
+        >>> from strukt.viz import HeatMap
         >>> axes = plot_heat_map(HeatMap("Attention", ["a"], ["b", "c"], [[0.25, 0.75]]))  # doctest: +SKIP
         >>> axes.figure.savefig("attention.pdf")  # doctest: +SKIP
     """

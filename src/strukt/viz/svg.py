@@ -31,6 +31,7 @@ def draw(diagram: Picture) -> str:
         TypeError: If `diagram` is not a picture or cannot be drawn as SVG.
 
     Examples:
+        >>> from strukt.viz import Diagram
         >>> picture = draw(Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"]))
         >>> picture.startswith('<svg class="strukt"'), picture.count('class="arc"')
         (True, 2)
@@ -69,6 +70,7 @@ def document(*pictures: Picture) -> str:
         TypeError: If an argument is not a picture or cannot be drawn as SVG.
 
     Examples:
+        >>> from strukt.viz import Diagram
         >>> document(Diagram(["Dogs"], ["NOUN"])).count("<style>")
         1
         >>> document(Diagram(["Dogs"], ["NOUN"], title="a"), Diagram(["Dogs"], ["VERB"], title="b")).count("<svg")

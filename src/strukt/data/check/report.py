@@ -39,6 +39,7 @@ class Report:
     empty nodes are counted in all well-formed sentences, and so are the tags in the task "tag".
 
     Examples:
+        >>> from strukt.data import conllu
         >>> from strukt.data.files.problems import Problem
         >>> report = Report("dev.conllu")
         >>> report.add(Problem("head", "word 2, 'works', has no head", "fill in the column HEAD", report.path, 2))

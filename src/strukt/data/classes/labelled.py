@@ -19,6 +19,7 @@ class Sentence(LineSentence, classes.Sentence):
     r"""A line such as `positive TAB a gorgeous film`; text to be classified has no class and no TAB.
 
     Examples:
+        >>> from strukt.data.classes.labelled import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"negative\ttoo tepid\n"))
         >>> sentence.label, sentence.forms

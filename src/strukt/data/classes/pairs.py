@@ -55,6 +55,7 @@ class LinePair(LineSentence, Pair):
     Its words are those of the premise followed by those of the hypothesis, tokenised by `words`.
 
     Examples:
+        >>> from strukt.data.classes.pairs import read
         >>> import io
         >>> [pair] = read(io.BytesIO(b"A man sleeps.\tHe isn't awake.\n"))
         >>> pair.premise, pair.hypothesis, pair.label

@@ -47,6 +47,8 @@ class Sentence(entities.Sentence):
         entities: The mentions in the notes of the words.
 
     Examples:
+        >>> from strukt.data.conllu.entity_notes import read
+        >>> from strukt.data.entities import Entity
         >>> import io
         >>> lines = [f"{word}\tw" + "\t_" * 8 for word in (1, 2)]
         >>> [sentence] = read(io.BytesIO("\n".join([*lines, "", ""]).encode()))

@@ -29,6 +29,7 @@ class Sentence(sentence.Sentence):
         words: The syntactic words: the lines whose ID is a whole number.
 
     Examples:
+        >>> from strukt.data.conllu import from_forms
         >>> sentence = from_forms(["It", "works"]).annotated(upos=["PRON", "VERB"], head=[2, 0])
         >>> sentence.forms, sentence.column("upos"), sentence.heads
         (['It', 'works'], ['PRON', 'VERB'], [2, 0])
@@ -111,6 +112,7 @@ class Sentence(sentence.Sentence):
             ValueError: If a comment is not a single line that begins with `#`.
 
         Examples:
+            >>> from strukt.data.conllu import from_forms
             >>> from_forms(["Stop"], ["# text = Stop"]).with_comments(["# source = a sign"]).comments
             ['# text = Stop', '# source = a sign']
         """
@@ -155,6 +157,7 @@ class Sentence(sentence.Sentence):
             DataError: If a head is neither `_` nor a number from 0 to the number of words.
 
         Examples:
+            >>> from strukt.data.conllu import from_forms
             >>> str(from_forms(["Stop"]).annotated(upos=["VERB"]))
             '1\tStop\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n'
         """
@@ -180,6 +183,7 @@ class Sentence(sentence.Sentence):
             ValueError: If `annotated` raises it.
 
         Examples:
+            >>> from strukt.data.conllu import from_forms
             >>> from_forms(["Stop"]).with_misc(TagProbability=["0.93"]).column("misc")
             ['TagProbability=0.93']
         """

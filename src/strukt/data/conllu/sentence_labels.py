@@ -24,6 +24,7 @@ class Sentence(classes.Sentence):
         plain: The same sentence as plain CoNLL-U, in which the class is an ordinary comment.
 
     Examples:
+        >>> from strukt.data.conllu.sentence_labels import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"# label = negative\n1\tTepid" + b"\t_" * 8 + b"\n\n"))
         >>> sentence.label, sentence.forms

@@ -22,6 +22,7 @@ class TreePair(Pair):
         second: The hypothesis.
 
     Examples:
+        >>> from strukt.data.conllu.tree_pairs import read
         >>> import io
         >>> rest = "\t_" * 4 + "\t0" + "\t_" * 3 + "\n\n"
         >>> [pair] = read(io.StringIO(f"# label = entailment\n1\tSleep{rest}1\tRest{rest}"))

@@ -22,6 +22,7 @@ class Node(NamedTuple):
         word: The word of a preterminal; None for all other nodes.
 
     Examples:
+        >>> from strukt.data.constituents.bracket_syntax import parse
         >>> parse("(S (PRP It) (VP (VBZ works)))")[1:3]
         (Node(label='PRP', start=0, end=1, word='It'), Node(label='VP', start=1, end=2, word=None))
     """
@@ -42,6 +43,7 @@ class BracketError(ValueError):
         offset: Position in the text, in characters from 0.
 
     Examples:
+        >>> from strukt.data.constituents.bracket_syntax import parse
         >>> try:
         ...     parse("(S (PRP It)")
         ... except BracketError as error:

@@ -24,6 +24,7 @@ class Constituent(NamedTuple):
     """A span of words, from `start`, counted from 0, up to but not including `end`, and its `label`.
 
     Examples:
+        >>> from strukt.data.constituents import Tree
         >>> Tree.parse("(S (PRP It) (VP (VBZ works)))").constituents[1]
         Constituent(start=1, end=2, label='VP')
     """

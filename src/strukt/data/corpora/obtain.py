@@ -58,6 +58,8 @@ def obtain(
             it, except for an optional file that the server does not have.
 
     Examples:
+        >>> from pathlib import Path
+        >>> from strukt.data.corpora.sources import Corpus
         >>> from tempfile import TemporaryDirectory
         >>> def conversion(folder):  # of published files; here there are none
         ...     yield "train.txt", ["Dogs bark\n"]

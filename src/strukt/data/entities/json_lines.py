@@ -44,6 +44,8 @@ class Sentence(LineSentence, mentions.Sentence):
         forbidden: The spans that the sentence does not have.
 
     Examples:
+        >>> from strukt.data.entities import Entity
+        >>> from strukt.data.entities.json_lines import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b'{"id": 7.0, "tokens": ["Ada", "spoke"]}\n'))
         >>> print(sentence.annotated(entities=[Entity(0, 1, "PER")], probabilities=[0.5]), end="")

@@ -29,6 +29,8 @@ class Sentence(mentions.Sentence):
         entities: The entities of all layers.
 
     Examples:
+        >>> from strukt.data.entities import Entity
+        >>> from strukt.data.entities.layers import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"the\tB-PER\tO\nQueen\tI-PER\tB-PER\n\n"))
         >>> [tuple(entity) for entity in sentence.entities]

@@ -39,7 +39,7 @@ class Sentence(sentence.Sentence):
 
     Examples:
         >>> import io
-        >>> from strukt.data.entities import layers
+        >>> from strukt.data.entities import Entity, layers
         >>> [sentence] = layers.read(io.BytesIO(b"Ada\tO\nspoke\tO\n\n"))
         >>> sentence.annotated(entities=[Entity(0, 1, "person")]).entities
         [Entity(start=0, end=1, label='person')]
@@ -91,6 +91,7 @@ def ordered(entities: Iterable[Entity]) -> list[Entity]:
     """Return the entities without duplicates, by first word, then longer before shorter ones, then by label.
 
     Examples:
+        >>> from strukt.data.entities import Entity
         >>> ordered([Entity(1, 2, "place"), Entity(0, 1, "time"), Entity(0, 2, "event")])[0]
         Entity(start=0, end=2, label='event')
     """
@@ -106,6 +107,7 @@ def depths(entities: Sequence[Entity]) -> list[int]:
     Complexity: O(m log m) comparisons for m entities.
 
     Examples:
+        >>> from strukt.data.entities import Entity
         >>> depths([Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(4, 5, "time")])
         [0, 1, 0]
     """
@@ -134,6 +136,7 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
     Complexity: that of sorting the entities, O(m log m) for m entities.
 
     Examples:
+        >>> from strukt.data.entities import Entity
         >>> crossings([Entity(0, 2, "person"), Entity(1, 3, "place"), Entity(1, 2, "time")])
         [(Entity(start=0, end=2, label='person'), Entity(start=1, end=3, label='place'))]
     """
@@ -159,7 +162,7 @@ def entity_problems(sentence: Sentence) -> Iterator[Problem]:
 
     Examples:
         >>> import io
-        >>> from strukt.data.entities import json_lines
+        >>> from strukt.data.entities import Entity, json_lines
         >>> [sentence] = json_lines.read(io.BytesIO(b'{"tokens": ["a", "b", "c"], "entities": []}'))
         >>> crossing = sentence.annotated(entities=[Entity(0, 2, "person"), Entity(1, 3, "place")])
         >>> [problem.message for problem in entity_problems(crossing)]
@@ -180,7 +183,7 @@ def partial_entity_problems(sentence: Sentence) -> Iterator[Problem]:
 
     Examples:
         >>> import io
-        >>> from strukt.data.entities import json_lines
+        >>> from strukt.data.entities import Entity, json_lines
         >>> from strukt.data.parts import Part
         >>> [sentence] = json_lines.read(io.BytesIO(b'{"tokens": ["Ada"], "entities": []}'))
         >>> sentence = sentence.annotated(entities=[Entity(0, 1, "LOC")]).forbidding([Part("span", (0, 1), "LOC")])
@@ -255,6 +258,7 @@ def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t
         ValueError: If an entity lies outside the sentence, or its type is empty or contains a forbidden character.
 
     Examples:
+        >>> from strukt.data.entities import Entity
         >>> check_entities([Entity(0, 2, "person"), Entity(0, 1, "")], length=2)
         Traceback (most recent call last):
         ValueError: entities: the type '' cannot be written; use a name without any of '\t' '\n' '\r' '\x00'

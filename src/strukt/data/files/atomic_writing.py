@@ -26,6 +26,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
             is turned into a DataError, too, except BrokenPipeError.
 
     Examples:
+        >>> import os
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with atomic_write(folder + "/heads.txt") as stream:

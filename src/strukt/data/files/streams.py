@@ -52,6 +52,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
             return within it, or bytes that are not UTF-8.
 
     Examples:
+        >>> import io
         >>> list(lines(io.BytesIO(b"1\tIt\n2\tworks\n")))
         ['1\tIt', '2\tworks']
     """

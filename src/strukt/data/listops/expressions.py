@@ -48,6 +48,7 @@ class Expression:
         value: The digit that the expression evaluates to.
 
     Examples:
+        >>> from strukt.data.listops.expressions import parse
         >>> parse("[MAX 2 9 ]")
         Expression(symbols=['[MAX', '2', '9', ']'], heads=[0, 1, 1, 1], arities=[2], value=9)
     """

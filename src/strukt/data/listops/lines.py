@@ -35,6 +35,7 @@ class Sentence(LineSentence):
             from the brackets.
 
     Examples:
+        >>> from strukt.data.listops import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"9\t[MAX 2 9 [MIN 4 7 ] 0 ]\n"))
         >>> sentence.label, sentence.arities, sentence.column("arity")
@@ -160,6 +161,7 @@ def missing(sentence: Sentence) -> Problem:
         sentence: The expression, to name its file and line.
 
     Examples:
+        >>> from strukt.data.listops import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"[MAX 2 9 ]"))
         >>> missing(sentence).message
@@ -176,6 +178,7 @@ def wrong(sentence: Sentence) -> Problem:
         sentence: The expression, with a label.
 
     Examples:
+        >>> from strukt.data.listops import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"3\t[MAX 2 9 ]"))
         >>> wrong(sentence).message

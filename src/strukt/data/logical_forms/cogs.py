@@ -30,6 +30,7 @@ class Sentence(LineSentence):
             logical form, or if tags cannot express it.
 
     Examples:
+        >>> from strukt.data.logical_forms.cogs import read
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\tin_distribution\n"))
         >>> sentence.column("role"), sentence.column("verb"), sentence.case

@@ -153,6 +153,7 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
     Complexity: O(n log n) for n words.
 
     Examples:
+        >>> from strukt.data.logical_forms import Tags
         >>> words = "Emma wanted to eat".split()
         >>> tags = Tags(["1", "_", "_", "-2"], ["agent", "_", "_", "xcomp"], ["name", "verb", "_", "verb"],
         ...             ["_"] * 4, ["_", "want", "_", "eat"])

@@ -26,6 +26,7 @@ class Scheme:
             has no such mark.
 
     Examples:
+        >>> from strukt.data.tag_schemes import scheme_of
         >>> scheme_of("BIOES")
         Scheme(name='BIOES', first='B', inside='I', last='E', single='S', again='')
     """
@@ -42,6 +43,7 @@ class Scheme:
         """All marks, without duplicates.
 
         Examples:
+            >>> from strukt.data.tag_schemes import scheme_of
             >>> scheme_of("BIO").marks, scheme_of("BIOES").marks
             (('B', 'I'), ('B', 'I', 'E', 'S'))
         """
@@ -53,6 +55,7 @@ class Scheme:
         """Description of the valid tags, for messages.
 
         Examples:
+            >>> from strukt.data.tag_schemes import scheme_of
             >>> scheme_of("BILOU").expected
             'O, B-X, I-X, L-X or U-X'
         """
@@ -63,6 +66,7 @@ class Scheme:
         """Return whether a tag belongs to the scheme: ``O``, a mark, or a mark, a hyphen and a type.
 
         Examples:
+            >>> from strukt.data.tag_schemes import scheme_of
             >>> [scheme_of("BIO").has(tag) for tag in ("O", "B-LOC", "I", "E-LOC", "NOUN")]
             [True, True, True, False, False]
         """
@@ -87,6 +91,7 @@ class Scheme:
             tag: The tag of the next word; both must be of the scheme.
 
         Examples:
+            >>> from strukt.data.tag_schemes import scheme_of
             >>> bio = scheme_of("BIO")
             >>> bio.follows("B-LOC", "I-LOC"), bio.follows("B-LOC", "I-PER"), bio.follows("O", "I-LOC")
             (True, False, False)
@@ -108,6 +113,7 @@ class Scheme:
             tag: The tag of the next word; both must be of the scheme.
 
         Examples:
+            >>> from strukt.data.tag_schemes import scheme_of
             >>> scheme_of("BIO").continues("B-LOC", "I-LOC"), scheme_of("BIO").continues("B-LOC", "B-LOC")
             (True, False)
         """
@@ -123,6 +129,7 @@ class Scheme:
             length: Number of its words, 1 or more.
 
         Examples:
+            >>> from strukt.data.tag_schemes import scheme_of
             >>> scheme_of("BIOES").span("LOC", 3), scheme_of("BIO").span("LOC", 1)
             (['B-LOC', 'I-LOC', 'E-LOC'], ['B-LOC'])
         """
@@ -171,6 +178,7 @@ def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
         scheme: The scheme that the sentences must follow.
 
     Examples:
+        >>> from strukt.data.tag_schemes import scheme_of
         >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
         "'E-LOC' is not a tag of BIO; expected O, B-X or I-X. All tags are valid in BIOES, BMES"
         >>> tag_fault(["O", "I-LOC"], scheme_of("BIO"))
@@ -190,6 +198,7 @@ def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, 
         The position of a word, counted from 0, and a message.
 
     Examples:
+        >>> from strukt.data.tag_schemes import scheme_of
         >>> list(sequence_faults(["O", "I-LOC", "B-LOC", "X"], scheme_of("BIO")))
         [(1, 'I-LOC follows O'), (3, "'X' is not a tag of BIO; expected O, B-X or I-X")]
         >>> list(sequence_faults(["I-LOC", "E-LOC", "B-PER"], scheme_of("BIOES")))

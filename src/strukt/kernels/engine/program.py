@@ -97,6 +97,7 @@ class ProgramBuilder:
     Examples:
         All ways to choose one of two numbers three times:
 
+        >>> import numpy as np
         >>> p = ProgramBuilder()
         >>> weight = p.weights(np.ones((3, 2), bool))
         >>> total, ones = p.cells(3), p.cells(2)

@@ -111,6 +111,7 @@ def ctc_beam_search(
     Examples:
         The best path is two blanks, but all paths of the transcript [1] together are more probable:
 
+        >>> from strukt import ctc_greedy
         >>> log_probs = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
         >>> ctc_greedy(log_probs).labels
         tensor([], dtype=torch.int64)

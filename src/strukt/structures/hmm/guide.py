@@ -62,6 +62,7 @@ class HMMGuide(Guide[GuideState]):
         InfeasibleError: If the constraint cannot be met, whatever the prompt is.
 
     Examples:
+        >>> from strukt import HMM
         >>> from strukt.automata import containing
         >>> coin = HMM(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 2))
         >>> guide = HMMGuide(coin, containing([[1, 1]], words=2), length=3)

@@ -31,6 +31,7 @@ class GaussianPrior:
             ``concentration`` is negative.
 
     Examples:
+        >>> from strukt import Priors
         >>> from strukt import HMM, Gaussian
         >>> hmm = HMM(torch.zeros(1), torch.zeros(1, 1), Gaussian(torch.zeros(1, 1), torch.ones(1, 1)))
         >>> counts = hmm.expected_counts(torch.tensor([[4.0], [8.0]]))
@@ -65,6 +66,7 @@ class PoissonPrior:
         ValueError: If a field is neither a number nor a tensor, or is negative or not finite.
 
     Examples:
+        >>> from strukt import Priors
         >>> from strukt import HMM, Poisson
         >>> hmm = HMM(torch.zeros(1), torch.zeros(1, 1), Poisson(torch.ones(1)))
         >>> counts = hmm.expected_counts(torch.tensor([1, 3, 5]))

@@ -45,6 +45,7 @@ class ShardedHMM(HMMParameters):
         ValueError: If shapes, types or values do not fit, or no process group is initialised.
 
     Examples:
+        >>> from strukt import LowRank
         >>> store = torch.distributed.HashStore()
         >>> torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
         >>> transition = LowRank(torch.zeros(4, 2), torch.zeros(4, 2))

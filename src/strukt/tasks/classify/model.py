@@ -33,6 +33,7 @@ class Classifier(ClassModel):
         prediction: The Python class of its predictions.
 
     Examples:
+        >>> from strukt.tasks.classify import Config
         >>> import io
         >>> from strukt.data.classes import labelled
         >>> sentences = [*labelled.read(io.BytesIO(b"positive\ta joy\nnegative\ttoo tepid\n"))]

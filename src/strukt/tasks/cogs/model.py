@@ -44,6 +44,7 @@ class SemanticParser(SentenceModel):
         encoder: The encoder of the words.
 
     Examples:
+        >>> from strukt.tasks.cogs import Config
         >>> import io
         >>> from strukt.data.logical_forms import cogs
         >>> [sentence] = cogs.read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\n"))

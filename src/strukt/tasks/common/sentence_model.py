@@ -59,7 +59,7 @@ class SentenceModel(EncodedModel):
     """A model that computes a prediction for each sentence from the vectors of its words.
 
     A subclass sets `task` and implements `trainable`, `labels_of`, `targets`, `loss`, `predict_batch`, `metric`,
-    `observed` and `selection`.
+    `observed` and `selection`. Arguments are those of `EncodedModel`.
     """
 
     @property

@@ -46,6 +46,7 @@ class ConstituencyParser(SpanModel):
         ValueError: If the vocabulary `top` holds another label.
 
     Examples:
+        >>> from strukt.tasks.constituency import Config
         >>> import io
         >>> from strukt.data import brackets
         >>> [sentence] = brackets.read(io.BytesIO(b"(ROOT (S (NP (NNS Dogs)) (VP (VBP bark))))"))

@@ -31,6 +31,7 @@ class ChunkCounter(NumberModel):
         vocabularies: The numbers, as `symbols`.
 
     Examples:
+        >>> from strukt.tasks.count import Config
         >>> from strukt.data import conllu
         >>> sentence = conllu.from_forms(["1", "1", "0", "1"])
         >>> counter = ChunkCounter.from_corpus(Config(), [sentence])

@@ -58,13 +58,14 @@ class Parser(DependencyScores, StructurePredictor):
         encoder: The encoder of the words.
 
     Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.dependency import Config
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(head=[2, 0], deprel=["nsubj", "root"])
         >>> parser = Parser.from_corpus(Config(), [sentence])
         >>> parser.distribution([sentence]).marginals.sum(-1).round(decimals=3)  # each word has one head
         tensor([[1., 1.]])
-        >>> [parsed] = parser.predict("Dogs bark")
-        >>> sorted(parsed.heads)[0], set(parsed.deprels) == {"nsubj", "root"}
-        (0, True)
+        >>> next(parser.predict("Dogs bark")).heads.count(0)  # one root
+        1
     """
 
     task: ClassVar[str] = "dependency"

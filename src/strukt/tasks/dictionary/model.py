@@ -56,6 +56,7 @@ class ReverseDictionary(Classifier):
         ValueError: If the number of vectors differs from that of the words.
 
     Examples:
+        >>> from strukt.tasks.dictionary import Config
         >>> import io
         >>> from strukt.data.classes import labelled
         >>> sentences = [*labelled.read(io.BytesIO(b"puppy\ta young dog\nkitten\ta young cat\n"))]

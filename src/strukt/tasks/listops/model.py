@@ -46,6 +46,7 @@ class ListModel(StructuredModel):
         encoder: The encoder of the words.
 
     Examples:
+        >>> from strukt.tasks.listops import Config
         >>> import io
         >>> from strukt.data import listops
         >>> [sentence] = listops.read(io.BytesIO(b"9\t[MAX 2 9 [MIN 4 7 ] 0 ]\n"))
@@ -153,9 +154,10 @@ class ListModel(StructuredModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ListPrediction]:
         """Return the most probable labels.
 
-        Models with latent trees have more scores: `UAS`, the percentage of the gold tree's arcs that are in the
-        tree with the largest sum of arc probabilities; `heads`, the mean number of a symbol's heads with positive
-        probability; and `structures`, the mean number of trees read, if they are few.
+        If the trees are latent, predictions also have `shares`, from which evaluation computes further scores:
+        `UAS`, the percentage of the gold tree's arcs that are in the tree with the largest sum of arc
+        probabilities; `heads`, the mean number of a symbol's heads with positive probability; and `structures`,
+        the mean number of trees read, if they are few.
         """
         mixture = self._mixture(batch)
         certain, labels = mixture.log_likelihood(mixture.outputs).exp().max(-1)

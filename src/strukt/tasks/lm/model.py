@@ -47,6 +47,8 @@ class LanguageModel(Model):
     Arguments are those of `Model`, with the vocabulary `words`.
 
     Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.lm import Config
         >>> sentences = [conllu.from_forms(["dogs", "bark"]), conllu.from_forms(["cats", "bark"])]
         >>> model = LanguageModel.from_corpus(Config(), sentences)
         >>> list(model.measure(sentences).scores), len(model.generate(count=3, longest=5))

@@ -46,6 +46,7 @@ class MaskedLanguageModel(EncodedModel):
         encoder: The encoder of the words.
 
     Examples:
+        >>> from strukt.tasks.mlm import Config
         >>> from strukt.data import conllu
         >>> sentence = conllu.from_forms(["the", "dog", "barks"])
         >>> model = MaskedLanguageModel.from_corpus(Config(), [sentence])

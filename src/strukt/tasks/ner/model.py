@@ -43,6 +43,7 @@ class EntityModel(SpanModel):
     Arguments are those of `SpanModel`.
 
     Examples:
+        >>> from strukt.tasks.ner import Config
         >>> import io
         >>> from strukt.data.entities import json_lines
         >>> line = b'{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}'

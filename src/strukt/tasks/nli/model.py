@@ -42,6 +42,7 @@ class EntailmentModel(ClassModel):
         encoder: The encoder of the words.
 
     Examples:
+        >>> from strukt.tasks.nli import Config
         >>> import io
         >>> from strukt.data.classes import pairs
         >>> lines = b"A man sleeps.\tHe rests.\tentailment\nA man sleeps.\tHe runs.\tcontradiction\n"

@@ -43,6 +43,7 @@ class Pipeline(UncertainModel):
         SettingError: If the configuration specifies no component.
 
     Examples:
+        >>> from strukt.tasks.pipeline import Config
         >>> from strukt.data import conllu
         >>> sentence = conllu.from_forms(["Dogs", "bark"])
         >>> sentence = sentence.annotated(xpos=["NNS", "VBP"], head=[2, 0], deprel=["nsubj", "root"])

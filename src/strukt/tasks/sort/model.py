@@ -32,6 +32,7 @@ class Sorter(NumberModel):
         vocabularies: The numbers, as `symbols`.
 
     Examples:
+        >>> from strukt.tasks.sort import Config
         >>> from strukt.data import conllu
         >>> sentence = conllu.from_forms(["30", "10", "20"])
         >>> sorter = Sorter.from_corpus(Config(), [sentence])

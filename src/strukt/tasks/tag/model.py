@@ -56,6 +56,8 @@ class Tagger(StructurePredictor):
         marks_spans: True if tags mark spans, as with constraints or a tag that begins with `B-`.
 
     Examples:
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag import Config
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
         >>> tagger = Tagger.from_corpus(Config(criterion="crf"), [sentence])
         >>> tagger.vocabularies["labels"].symbols, tagger.distribution([sentence]).marginals.shape

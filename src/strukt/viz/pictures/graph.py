@@ -36,6 +36,7 @@ class Edge(NamedTuple):
         weight: The weight of the edge, from 0 to 1.
 
     Examples:
+        >>> from strukt.viz import Graph
         >>> Graph("Weather", ["sun", "rain"], [[0.9, 0.1], [0.5, 0.5]]).edges()[1]
         Edge(source=0, target=1, weight=0.1)
     """

@@ -36,6 +36,7 @@ class Interaction(NamedTuple):
         in_tree: Whether the edge is in the spanning tree.
 
     Examples:
+        >>> from strukt.viz import Interactions
         >>> Interactions("words", ["a", "b"], [[0, 3], [3, 0]], [(0, 1)]).edges()
         [Interaction(first=0, second=1, weight=3, in_tree=True)]
     """

@@ -31,6 +31,7 @@ class Step(NamedTuple):
         probability: The probability that the two words have these tags.
 
     Examples:
+        >>> from strukt.viz import Lattice
         >>> Lattice(["a", "b"], ["X", "Y"], [[0.9, 0.1], [0.2, 0.8]], [[[0.2, 0.7], [0.0, 0.1]]]).steps()[1]
         Step(word=0, before=0, after=1, probability=0.7)
     """

@@ -34,6 +34,7 @@ class WeightedStructures(Picture):
         ValueError: If there is not one weight for each picture, or a weight is not a probability.
 
     Examples:
+        >>> from strukt.viz import Diagram
         >>> trees = [Diagram(["Dogs", "bark"], heads=heads) for heads in ([2, 0], [0, 1])]
         >>> structures = WeightedStructures(trees, [0.7, 0.2], others=3, rest=0.1)
         >>> print(structures.description().replace(" Weight", "\nWeight"))

@@ -28,6 +28,8 @@ class Pretrained(Encoder):
         MissingExtraError: If transformers is not installed, or peft for LoRA adapters.
 
     Examples:
+        >>> from pathlib import Path
+        >>> from strukt.tasks.common.encoder.config import EncoderConfig
         >>> from tempfile import TemporaryDirectory
         >>> from tokenizers import Tokenizer, models
         >>> from transformers import BertConfig, PreTrainedTokenizerFast

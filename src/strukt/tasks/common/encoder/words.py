@@ -122,6 +122,7 @@ class FromWords(Encoder):
         is 0. If a form has more than `LONGEST_FORM` (32) characters, those in the middle are left out.
 
         Examples:
+            >>> from strukt.data.vocabulary import Vocabulary
             >>> from strukt.tasks.common.encoder.config import EncoderConfig
             >>> vocabularies = {"words": Vocabulary.count("ab"), "characters": Vocabulary.count("aB")}
             >>> inputs = FromWords(EncoderConfig(), vocabularies).inputs([["a", "B", "a"], ["B"]])

@@ -22,6 +22,7 @@ class Bracket:
         probability: The marginal probability of the bracket, if known.
 
     Examples:
+        >>> from strukt.viz import BracketDiagram
         >>> diagram = BracketDiagram(["New", "York", "grew"], [Bracket("LOC", 0, 2, probability=0.9)])
         >>> diagram.description()
         '(LOC New York) grew. Brackets: LOC over New York 0.90.'
@@ -43,6 +44,7 @@ class Part(NamedTuple):
         bracket: The index of the bracket in `BracketDiagram.brackets`; None for a word.
 
     Examples:
+        >>> from strukt.viz import Bracket, BracketDiagram
         >>> BracketDiagram(["New", "York", "grew"], [Bracket("LOC", 0, 2)]).children()[None]
         [Part(start=0, end=2, bracket=0), Part(start=2, end=3, bracket=None)]
     """
@@ -70,6 +72,7 @@ class BracketDiagram(Picture):
             or crosses another, or a code does not fit into the bits.
 
     Examples:
+        >>> from strukt.viz import Bracket
         >>> noun_phrase = Bracket("NP", 0, 2)
         >>> diagram = BracketDiagram(["The", "dog", "barks"], [Bracket("S", 0, 3), noun_phrase])
         >>> diagram.parents(), diagram.levels()

@@ -21,6 +21,7 @@ class Arc:
         probability: The marginal probability of the arc, if known.
 
     Examples:
+        >>> from strukt.viz import Diagram
         >>> Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"]).arcs()
         [Arc(head=1, dependent=0, label='nsubj', level=1, probability=None)]
     """
