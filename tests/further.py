@@ -38,3 +38,14 @@ SUBJECTS = pytest.mark.parametrize(
     ],
 )
 """All subjects; further ones are slow."""
+
+FIRST = [subject.name for subject in STRUCTURES if subject.name not in FURTHER]
+
+OF_COMMON_CODE = pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(subject, id=subject.name, marks=() if subject.name in FIRST[::3] else pytest.mark.slow)
+        for subject in STRUCTURES
+    ],
+)
+"""All subjects; of those that are not further, two of three are slow, because they share the code in question."""

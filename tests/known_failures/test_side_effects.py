@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from tests.further import SUBJECTS
+from tests.further import OF_COMMON_CODE, SUBJECTS
 from tests.known_failures.everything import members, normal
 from torch.autograd import grad
 
@@ -14,7 +14,7 @@ from strukt.testing.operators import random_arguments, smooth_operators
 ARCS, ONE = normal(4, 5), torch.tensor(1)
 
 
-@SUBJECTS
+@OF_COMMON_CODE
 def test_every_member_leaves_scores_lengths_and_constants_alone(subject):
     """Decoders elsewhere write -1e32 into the caller's scores, or call `requires_grad_` on them."""
     case = subject.case((3,))
@@ -29,7 +29,7 @@ def test_every_member_leaves_scores_lengths_and_constants_alone(subject):
 
 
 @pytest.mark.thinned("subject", "mode")
-@SUBJECTS
+@OF_COMMON_CODE
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_every_member_works_without_a_graph(subject, mode):
     """A lazy property that switches gradients on keeps the whole graph; decoding by gradient raises."""

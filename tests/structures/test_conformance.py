@@ -23,9 +23,9 @@ OF_EVERY_SUBJECT = {
 }
 """What further subjects are held to without `--slow`."""
 
-PADDING = "padding_is_never_read"
-PADDED = {"BinaryCRF, pairs per item", "SemiMarkov, transition per position"}
-"""Further subjects of which other scores have a padding than of the first one of their structure."""
+OF_A_FEW = {"functional_transforms_work", "padding_is_never_read"}
+OTHERWISE = {"BinaryCRF, pairs per item", "LinearChain, shared transition", "SemiMarkov, transition per position"}
+"""Laws for those further subjects whose scores have another batch axis or padding than the last of their kind."""
 
 LAST = {subject.name.split(",")[0]: subject.name for subject in STRUCTURES}
 
@@ -95,7 +95,7 @@ def is_slow(subject, law):
     if law == COMPARED and subject.name not in FURTHER:
         return not is_slow(subject, NUMERICAL)
     if subject.name in FURTHER:
-        return law not in OF_EVERY_SUBJECT or (law == PADDING and subject.name not in PADDED)
+        return law not in OF_EVERY_SUBJECT or (law in OF_A_FEW and subject.name not in OTHERWISE)
     if law in LONG and (subject.name not in LAST.values() or "PCFG" in kind):
         return True
     if law in OF_THREE:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.further import SUBJECTS
+from tests.further import OF_COMMON_CODE
 
 from strukt.inference.sparsemap import SparseMAP
 from strukt.testing.subjects import STRUCTURES
@@ -19,7 +19,7 @@ OPERATORS = (
 )
 CALLED = ("topk", "sample", "sample_without_replacement", "perturb_and_map", "rsample_relaxed", "sparsemap")
 
-of_every_structure = SUBJECTS
+of_every_structure = OF_COMMON_CODE
 
 
 def answer(distribution, operator):

@@ -51,8 +51,8 @@ def nothing(scores):
 
 TRANSFORMS = [as_drawn, ten_times, rounded, only_signs, nothing]
 
-EXAMPLES = settings().max_examples // 5
-"""A fifth of those of other properties: an example asks for everything."""
+EXAMPLES = settings().max_examples // 3
+"""A third of those of other properties: an example asks for everything."""
 
 
 @SUBJECTS

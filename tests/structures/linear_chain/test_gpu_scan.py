@@ -91,6 +91,7 @@ def test_ties_within_a_block_are_resolved_before_those_at_its_border():
     assert best.tolist() == [[0, 1, 0, 0]]
 
 
+@SLOW
 @pytest.mark.usefixtures("every_length")
 def test_charts_of_other_batches(monkeypatch):
     """The backward pass of a Jacobian has twice as many items: not split, they need charts of their own."""

@@ -80,6 +80,7 @@ def test_equal_those_of_the_reference(name, n, s, p, shared, scale, dtype):
         assert torch.allclose(mine.double(), slope, 0.0, EXACT[dtype] * n * len(lengths) * max(1.0, scale))
 
 
+@SLOW
 def test_what_rounding_would_lose():
     """The entropy of the first item is a difference of nearly equal numbers; the second one is ordinary."""
     root, rules, _ = choice(0.0)
