@@ -19,6 +19,7 @@ from strukt.kernels import dispatch
 KERNELS = sum(len(self_check.oracles_of(structure)) for structure in self_check.STRUCTURES)
 
 
+@pytest.mark.slow
 def test_all_is_well(capsys):
     assert main(["doctor", "--thorough"]) == 0
     out = capsys.readouterr().out

@@ -38,11 +38,19 @@ def test_the_readme_is_read_in_a_minute():
 PRINTED = ("getting-started", "tagging", "hidden-markov-models", "speech")
 """Guides of which all that is printed stands below the block that prints it."""
 
+LONG = {"guided-generation"}
+"""Guides that train for seconds; tests/hf/test_guidance.py tests what they show."""
+
 RUN = [page for page in PAGES if blocks(page, "python") and page.stem not in PRINTED]
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch.compile does this
-@pytest.mark.parametrize("page", RUN, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.stem in LONG else ()) for page in RUN
+    ],
+)
 def test_python_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write pictures
     exec(compile("\n".join(blocks(page, "python")), str(page), "exec"), {})

@@ -38,7 +38,7 @@ def test_the_options_are_all_estimators():
 @pytest.mark.parametrize(
     "estimator",  # tests/tasks/nli tries two of the others
     [
-        pytest.param(each, marks=() if each in ("sparsemap", "perceptron", "topk") else pytest.mark.slow)
+        pytest.param(each, marks=() if each == "topk" else pytest.mark.slow)
         for each in ESTIMATORS
     ],
 )
