@@ -136,9 +136,10 @@ def tags_of(words: Sequence[str], form: str) -> Tags:
 def form_of(words: Sequence[str], tags: Tags) -> str:
     """Decode tags in the direct scheme into a logical form, even if `tags_of` would not produce them.
 
-    The predicate of a noun, or of a verb without a lemma, is the word in lower case. Parents outside the
-    sentence are ignored. Conjuncts are ordered as in COGS: definite nouns first, then all others by their
-    first word and then by their argument.
+    The predicate of a noun, or of a verb without a lemma, is the word in lower case. A verb that is the xcomp of
+    another and has no agent gets that of the nearest verb above it that has one. Parents outside the sentence are
+    ignored. A single word is decoded as a primitive, such as `LAMBDA a . cake ( a )`, whatever its parent.
+    Conjuncts are ordered as in COGS: definite nouns first, then all others by first word and then by argument.
 
     Args:
         words: The words of the sentence.
