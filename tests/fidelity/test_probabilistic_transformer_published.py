@@ -172,7 +172,8 @@ def test_the_rate_is_constant_and_halved_after_5_epochs_without_gain():
     config.optimizer = OptimizerConfig(schedule="halving")
     training = Training(Tagger.from_corpus(config, SENTENCES), SENTENCES)
     rates = []
-    for accuracy in [50, 60, 60, 55, 59, 58, 57, 61, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60]:
+    accuracies = [50, 60, 60, 55, 59, 58, 57, 61, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60]
+    for epoch, accuracy in enumerate(accuracies, start=1):
         rates.append(training.rate())
-        training.progress.history.append({"accuracy": accuracy})
+        training.progress.history.append({"epoch": epoch, "accuracy": accuracy})
     assert rates == [1.0] * 7 + [0.5] * 6 + [0.25] * 5
