@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.kernels.test_backends import normal
 
@@ -59,6 +59,8 @@ def table(weights: list[float]) -> np.ndarray:
     return numbers
 
 
+@example([0.0, 1.0], 0.0)
+@example([1.0, 0.0], LAST)
 @given(WEIGHTS, st.just(0.0) | st.just(LAST) | st.floats(0, LAST))
 def test_no_impossible_index_is_found(weights, uniform):
     assert weights[cpu_sample.find(table(weights), 0, len(weights), uniform)] > 0
