@@ -22,8 +22,9 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     """Constrain generation to texts that a guide accepts, with sampling, greedy search or beam search.
 
     At each step, it adds `Guide.log_ratios` to the scores, before temperature, top-k and top-p. Tokens are sampled
-    in proportion to p(token | text) p(constraint | text, token), and the score of a beam is the log-probability of
-    its text plus that of the constraint given the text. A processor may be used for several calls of `generate`.
+    in proportion to p(token | text) p(constraint | text, token). Without a length penalty, the score of a beam is
+    the log-probability of its text plus that of the constraint given the text, minus that of the constraint given
+    the prompt, which all beams share. A processor may be used for several calls of `generate`.
 
     Call ``model.generate(prompt, logits_processor=[processor], max_new_tokens=guide.length)``, with the end of
     the guide as the model's ``eos_token_id``. With fewer new tokens, a text may be cut off before it meets the

@@ -69,11 +69,11 @@ def create_app(
     """Return an application that serves models.
 
     Args:
-        models: One or more models by name, ready to predict; see `served_model.serve`.
+        models: One or more models by name, in evaluation mode, as from `strukt.load`.
         limits: Limits on requests; `Limits()` if None.
         when_ready: Called once all models have warmed up, in a thread; by default, nothing happens then.
-        hosts: The host names, without ports, that requests may be addressed to: `guard.LOOPBACK` for a service
-            for its own machine only; None for any name.
+        hosts: The host names, without ports, that requests may be addressed to: `strukt.serve.guard.LOOPBACK`
+            for a service that only its own machine can use; None for any name.
 
     Examples:
         >>> from strukt.serve.limits import Limits

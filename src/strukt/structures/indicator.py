@@ -22,8 +22,8 @@ MOST_PARTS = 20
 class IndicatorStructure(StructuredDistribution, abc.ABC):
     """A structure whose events have the shape of the main scores: 1 for used parts, 0 for others, -1 outside.
 
-    Outside are the entries that are no parts, such as those in the padding. A subclass implements `_within`, the
-    mask of all other entries.
+    Entries that are not parts, such as those in the padding, are outside. A subclass implements `_within`, the
+    mask of the entries that are parts. Arguments are those of `ScoredStructures`.
     """
 
     @property

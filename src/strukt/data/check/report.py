@@ -95,7 +95,7 @@ class Report:
         self.labels.setdefault(column, Counter()).update(labels)
 
     def summary(self) -> dict[str, int]:
-        """Return the number of sentences, their words and other counts, and of different labels of each column."""
+        """Return numbers by name: sentences, words, words of the longest sentence, `counts`, labels of columns."""
         sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
         labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
         return sizes | dict(self.counts) | labels

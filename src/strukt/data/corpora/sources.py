@@ -23,7 +23,7 @@ class File:
     Attributes:
         address: The URL at which it is published.
         path: The path to write it to, in the folder of the corpus.
-        expected: The digest of the file; None if that is not known.
+        expected: The `strukt.data.files.digests.Digest` (SHA-256 and size) of the file; None accepts any file.
         is_optional: Whether the corpus is complete without this file.
 
     Examples:

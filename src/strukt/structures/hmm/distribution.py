@@ -23,7 +23,7 @@ class HMM(HMMEstimation):
     """A hidden Markov model: each state emits a word or a vector, and the next state depends only on the current.
 
     Args:
-        initial: ``(z,)``, logits of the first of z states.
+        initial: ``(z,)``, the logits of the initial state: one for each of the z states.
         transition: Logits ``(z, z)``, where ``[i, j]`` is for state i followed by state j, or an operator such as
             `LowRank`.
         emission: Logits ``(z, v)`` of v words in each state, or an `Emission` such as `Embedded` or `Gaussian`.

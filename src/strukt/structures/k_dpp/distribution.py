@@ -38,12 +38,12 @@ class KDPP(SubsetStructure):
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. The score of a subset is log
-    det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. `log_partition` and `marginals`
-    take O(m n^3) time per item, where m is at most n + 1 and of order k; a sample takes O(n k^2) after O(n^3). The
-    best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the entropy has no closed form: `mode`,
-    `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`, `cross_entropy`, `log_count` and all
-    operators that need them enumerate the subsets of up to 12 items, and raise NotImplementedError for more;
-    `greedy_mode` takes O(n k^2) after O(n^3).
+    det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. For each batch item,
+    `log_partition` and `marginals` take O(m n^3) time for m determinants, with m of order k and at most n / 2 + 1;
+    a sample takes O(n k^2) after O(n^3). The best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the
+    entropy has no closed form: `mode`, `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`,
+    `cross_entropy`, `log_count` and all operators that need them enumerate the subsets of up to 12 items, and
+    raise NotImplementedError for more; `greedy_mode` takes O(n k^2) after O(n^3).
 
     Items are linearly dependent if their kernel, scaled to unit diagonal, has an eigenvalue of at most 4 n times
     the machine epsilon of its type. Subsets of dependent items have probability 0; if there are no other subsets,

@@ -140,7 +140,7 @@ class ListModel(StructuredModel):
 
     @override
     def distribution_of(self, batch: Batch) -> NonProjectiveTree:
-        """Return the distribution over latent trees, without the budget.
+        """Return the distribution over latent trees, without the limit on dependents that `config.budget` sets.
 
         Raises:
             SettingError: If the model has no latent trees.
@@ -157,7 +157,7 @@ class ListModel(StructuredModel):
         If the trees are latent, predictions also have `shares`, from which evaluation computes further scores:
         `UAS`, the percentage of the gold tree's arcs that are in the tree with the largest sum of arc
         probabilities; `heads`, the mean number of a symbol's heads with positive probability; and `structures`,
-        the mean number of trees read, if they are few.
+        the mean number of trees that the estimator selects, unless it uses the marginals of all.
         """
         mixture = self._mixture(batch)
         certain, labels = mixture.log_likelihood(mixture.outputs).exp().max(-1)

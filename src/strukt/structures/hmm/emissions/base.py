@@ -149,7 +149,7 @@ class Emission(abc.ABC):
         """
 
     def emits(self) -> Tensor:
-        """Return a mask ``(z,)`` of the states that have any observation."""
+        """Return a mask ``(z,)`` of the states that can emit an observation."""
         return torch.ones(self.states, dtype=torch.bool, device=self.parameters[0].device)
 
     @abc.abstractmethod
