@@ -15,7 +15,8 @@ from strukt.kernels.compiling import NOTICE
 
 # The first call of a kernel compiles it, and machines are shared: an example has no deadline.
 hypothesis.settings.register_profile("slow", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("slow"), max_examples=15)
+hypothesis.settings.register_profile("interpreted", hypothesis.settings.get_profile("slow"), max_examples=15)
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("slow"), max_examples=10)
 
 # A line on standard error that one of the tests would find, whichever compiles for two seconds.
 NOTICE.silence()

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.hookimpl(trylast=True)  # after the profile of --slow: plain Python takes a hundred times as long
 def pytest_configure() -> None:
-    hypothesis.settings.load_profile("quick")
+    hypothesis.settings.load_profile("interpreted")
     sys.modules["numba"] = None  # type: ignore[assignment]
 
     from strukt.kernels import elementary, jit  # noqa: F401  # its functions are chosen before Numba seems there
