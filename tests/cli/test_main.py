@@ -156,7 +156,9 @@ def test_sigterm_in_a_process_ends_with_143_and_removes_unfinished_files(tmp_pat
     program = (
         "import sys, time; from strukt.cli import main; from strukt.data.files import atomic_write\n"
         "def wait(arguments):\n"
-        "  with atomic_write('out.txt') as stream: print('ready', flush=True); time.sleep(60)\n"
+        "  with atomic_write('out.txt') as stream:\n"
+        "    try: print('ready', flush=True); time.sleep(60)\n"
+        "    finally: time.sleep(0.5)  # so that the second signal arrives before the command has ended\n"
         "main.dispatch = wait; sys.exit(main.main([]))"
     )
     process = subprocess.Popen(
