@@ -2,9 +2,12 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -13,6 +16,17 @@ PAGES = [
     *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"),
     *(ROOT / "examples").rglob("*.py"),
 ]
+
+def _tables() -> ModuleType:
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        return import_module("reference_tables")
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
+
+
+tables = _tables()
+"""The script that writes the tables of the reference."""
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
 

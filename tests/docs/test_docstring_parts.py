@@ -5,27 +5,14 @@ import builtins
 import doctest
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from tests.docs import reference_reasons as reasons
 
-DOCS = Path(__file__).parents[2] / "docs"
-
-
-def _load():
-    sys.path.insert(0, str(DOCS))
-    try:
-        return import_module("reference_tables")
-    finally:
-        sys.path.remove(str(DOCS))
-
-
-tables = _load()
+tables = reasons.tables
 
 LINE = re.compile(r"^::: (?P<path>\S+)(?P<options>(?:\n    .*)*)", re.MULTILINE)
 

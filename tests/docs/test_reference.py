@@ -1,7 +1,6 @@
 """The reference has every public name by the path to import it from, and its tables are those of its script."""
 
 import re
-import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,15 +15,7 @@ from strukt.tasks import TASKS
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def _load():
-    sys.path.insert(0, str(DOCS))
-    try:
-        return import_module("reference_tables")
-    finally:
-        sys.path.remove(str(DOCS))
-
-
-tables = _load()
+tables = reference_reasons.tables
 LINE = re.compile(r"^::: (\S+)$", re.MULTILINE)
 SHOWN = [path for page in tables.pages() for path in LINE.findall(page.read_text(encoding="utf-8"))]
 

@@ -47,8 +47,8 @@ class WordCollator:
             features: The result of `encode_words` for each sentence, at least one; all with the same columns.
 
         Returns:
-            Arguments of `StructuredHead.forward` by name, with their shapes, including `labels` if the sentences
-            have labels.
+            Arguments of `StructuredHead.forward` by name, in the shapes that it takes, including `labels` if the
+            sentences have labels.
         """
         names = [name for name in self.tokenizer.model_input_names if name in features[0]]
         inputs = [{name: feature[name] for name in names} for feature in features]
