@@ -7,8 +7,11 @@ import pytest
 import torch
 from tests import tiny_corpora
 
+from strukt.data import conllu
 from strukt.errors import DataError
+from strukt.tasks import lm
 from strukt.tasks.dependency.model import Parser
+from strukt.tasks.lm.model import LanguageModel
 from strukt.tasks.tag.model import Tagger
 from strukt.train import model_folder, saved_model
 
@@ -101,6 +104,22 @@ def test_weights_of_another_model_are_refused(saved, model):
     shutil.copy(saved.parent / "other" / "weights.safetensors", saved)
     with pytest.raises(DataError, match=r"weights.safetensors: does not fit the model of its folder"):
         saved_model.load(saved)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "ngram"},  # whose states have no effect
+        {"model": "lstm", "size": 2, "context": 1_000_000},
+    ],
+    ids=["without effect", "a limit"],
+)
+def test_options_that_need_no_weights_may_exceed_the_size_of_their_file(options, tmp_path):
+    text = [conllu.from_forms(["oh"])]
+    model = LanguageModel.from_corpus(lm.Config(**options), text)
+    model.calibrate(text)
+    saved_model.save(model, tmp_path)
+    assert saved_model.load(tmp_path).evaluate(text) == model.eval().evaluate(text)
 
 
 @pytest.mark.parametrize("model", ["tag"], indirect=True)

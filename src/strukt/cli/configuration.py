@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -27,11 +29,13 @@ class Order:
         config: The `Config` of the task.
         output: The folder of the model.
         resume: True to resume an interrupted run.
+        initial_model: The folder of the model to start from; None to start from random weights.
     """
 
     config: Any
     output: str
     resume: bool
+    initial_model: str | None
 
 
 def parse(task: str, arguments: Sequence[str]) -> Order:
@@ -43,6 +47,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
 
     Raises:
         UsageError: If an option is unknown or has an invalid value, on the command line or in the file.
+        StruktError: If there is no such initial model of the task; see `strukt.train.initial_model.options_of`.
 
     Examples:
         >>> parse("tag", ["--train", "a.conllu", "--encoder.layers", "1"]).config.encoder.layers
@@ -51,20 +56,23 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     option_files.require_shallow_values(arguments)
+    if initial_model := _initial_model(arguments):
+        parser.set_defaults(_options_of_model(task, initial_model))
     arguments = _with_values(task, _with_shipped(task, arguments))
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
-    return Order(config(**chosen), values["output"], values["resume"])
+    return Order(config(**chosen), values["output"], values["resume"], values["initial_model"])
 
 
 def build(task: str) -> jsonargparse.ArgumentParser:
     """Return the parser of the options of a task."""
     parser = _Parser(
         prog=f"strukt train {task}",
-        usage=f"strukt train {task} --train FILE --dev FILE [-o FOLDER] [--config FILE] [--resume] [OPTION ...]",
+        usage=f"strukt train {task} --train FILE --dev FILE [-o FOLDER] [--config FILE]"
+        " [--initial_model MODEL] [--resume] [OPTION ...]",
         description=f"Train a model that predicts {_config_class(task).summary}.",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -74,9 +82,34 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     parser.add_argument(
         "-o", "--output", default=f"{task}-model", metavar="FOLDER", help="Folder of the model."
     )
+    parser.add_argument(
+        "--initial_model",
+        metavar="MODEL",
+        help="Folder of a saved model, or hf://user/name, to start from: its weights, its vocabularies, and its "
+        "options as defaults.",
+    )
     parser.add_argument("--resume", action="store_true", help="Resume the interrupted run in FOLDER.")
     parser.add_class_arguments(_config_class(task))
     return parser
+
+
+def _initial_model(arguments: Sequence[str]) -> str | None:
+    """Return the value of `--initial_model`, whose options are defaults of all others; None without one."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--initial_model")
+    known = argparse.Namespace(initial_model=None)
+    with contextlib.suppress(argparse.ArgumentError):  # a missing value, which the parser of all options names
+        parser.parse_known_args(arguments, known)
+    name: str | None = known.initial_model
+    return name
+
+
+def _options_of_model(task: str, folder: str) -> dict[str, Any]:
+    """Return the options of a saved model other than its corpora, by dotted names."""
+    from strukt.train.initial_model import options_of
+
+    options = flat(asdict(options_of(folder, task)))
+    return {name: value for name, value in options.items() if name not in ("train", "dev")}
 
 
 def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:

@@ -29,7 +29,7 @@ def run(arguments: list[str]) -> int:
 
     try:
         with interruptible():
-            results = fit(task, order.config, order.output, resume=order.resume)
+            results = fit(task, order.config, order.output, resume=order.resume, initial_model=order.initial_model)
     except Terminated as end:
         if RunFolder(Path(order.output)).checkpoints.exists():
             raise Terminated(f"{end.message}; to continue, give the same command with --resume") from None
@@ -47,7 +47,8 @@ def help_text() -> str:
     width = max(len(name) for name, _ in rows) + 2
     tasks = "\n".join(f"{name:<{width}}{summary}" for name, summary in rows)
     return f"""\
-usage: strukt train TASK --train FILE --dev FILE [-o FOLDER] [--config FILE] [--resume] [--OPTION VALUE ...]
+usage: strukt train TASK --train FILE --dev FILE [-o FOLDER] [--config FILE]
+                         [--initial_model MODEL] [--resume] [--OPTION VALUE ...]
 
 {tasks}
 

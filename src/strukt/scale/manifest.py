@@ -14,7 +14,7 @@ from strukt.data.files.digests import digest, explained
 from strukt.errors import DataError
 from strukt.scale.annotation import Annotation
 from strukt.scale.shards import Input
-from strukt.train.model_folder import GRAPHS
+from strukt.train.model_folder import GRAPHS, WEIGHTS
 from strukt.train.storage import read_json, write_json
 
 FILE = "_manifest.json"
@@ -82,7 +82,7 @@ def fingerprint(model: Path) -> str:
     Raises:
         DataError: If a file cannot be read.
     """
-    names = ["config.json", "vocabularies.json", "weights.safetensors"]
+    names = ["config.json", "vocabularies.json", WEIGHTS]
     folders = [model / "encoder", model / GRAPHS]
     paths = [model / name for name in names] + [path for folder in folders for path in sorted(folder.rglob("*"))]
     state = hashlib.sha256()

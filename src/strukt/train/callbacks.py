@@ -17,6 +17,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.tasks.common.batch import in_fitting_pieces
 from strukt.tasks.common.model import Model
+from strukt.tasks.common.unknown_labels import is_known
 from strukt.train import checkpoints, saved_model
 from strukt.train.agreement import Agreement
 from strukt.train.memory import give_back_freed_memory
@@ -67,7 +68,7 @@ class Evaluation(Callback):
             with warnings.catch_warnings(), contextlib.suppress(DataError):
                 warnings.simplefilter("ignore")  # about sentences that training would leave out
                 learnable = type(model).trainable(model.config, self.dev)
-            self._known = [sentence for sentence in learnable if _is_known(model, sentence)]
+            self._known = [sentence for sentence in learnable if is_known(model, sentence)]
         if not self._known:
             return {}
         total = 0.0
@@ -80,15 +81,6 @@ class Evaluation(Callback):
             for indices in batches(model.sizes(self._known), model.config.trainer.tokens):
                 total += in_fitting_pieces(run, [self._known[index] for index in indices])
         return {DEV_LOSS: min(total / model.weight(self._known), LARGEST_SCORE)}
-
-
-def _is_known(model: Model, sentence: Sentence) -> bool:
-    try:
-        model.require_annotated(sentence)  # an unlabelled corpus is learnt from, too
-        model.collate([sentence])
-    except (KeyError, DataError):
-        return False
-    return True
 
 
 class TimeLimit(Callback):

@@ -29,7 +29,9 @@ from strukt.tasks.common.unknown_labels import warn_of_unknown_labels
 from strukt.train import checkpoints, saved_model
 from strukt.train.default_type import float32_by_default
 from strukt.train.examples import examples_of
+from strukt.train.initial_model import begin_from, require_same_options
 from strukt.train.memory import bound_primitive_cache, keep_freed_memory
+from strukt.train.model_folder import WEIGHTS
 from strukt.train.processes import Processes, training_processes
 from strukt.train.records import read_metrics
 from strukt.train.run_folder import RunFolder
@@ -42,6 +44,7 @@ def fit(
     resume: bool = False,
     train: Iterable[Sentence] | None = None,
     dev: Iterable[Sentence] | None = None,
+    initial_model: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Train a model and save it as it was after the best epoch.
 
@@ -53,17 +56,20 @@ def fit(
             an uninterrupted run.
         train: The training corpus, in place of the file `config.train`.
         dev: The development corpus, in place of the file `config.dev`.
+        initial_model: A saved model to start from, as in `strukt.load`, with its weights and vocabularies. Options
+            of `config` other than those of corpora, `trainer` and `optimizer` must be those of the model.
 
     Returns:
         The scores of the best epoch on the development corpus (`dev`), the training time (`minutes`), and the
         scores of all epochs (`history`); empty in processes of `torchrun` or `srun` other than the first.
 
     Raises:
-        DataError: If a corpus, or the checkpoint to resume from, cannot be used; or if the disk is full.
-        SettingError: If an option has an invalid value.
+        DataError: If a corpus, the initial model, or the checkpoint to resume from cannot be used; or if the disk
+            is full.
+        SettingError: If an option has an invalid value, or differs from that of the initial model.
         StruktError: If the folder is in use, cannot be written, or holds a model or files that would be
-            overwritten; if there is no run to resume, or it had other options or data; if a corpus is missing; or
-            if training diverges.
+            overwritten; if there is no run to resume, or it had other options or data; if a corpus is missing; if
+            the initial model is of another task; or if training diverges.
         MissingExtraError: If Lightning, or a package that the model needs, is not installed.
         ValueError: If there is no such task, or the configuration is that of another task.
         SystemExit: After SIGTERM, once the step is finished, a checkpoint is written, and the handler of the
@@ -85,6 +91,8 @@ def fit(
     """
     _require_config(task, config)
     require_valid(config)
+    if initial_model is not None:
+        require_same_options(initial_model, task, config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise SettingError(
             "--trainer.accelerator is gpu, but PyTorch finds no GPU; omit the option, or give cpu"
@@ -101,13 +109,18 @@ def fit(
     with contextlib.ExitStack() as stack, torch.random.fork_rng(), float32_by_default():
         if is_first:
             order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
-            learned = {"sha256": _digest(trainable), "content": _content(config, dev_sentences)}
+            content = _content(config, dev_sentences, initial_model)
+            learned = {"sha256": _digest(trainable), "content": content}
             stack.enter_context(folder).claim(order | learned, resume)
         if config.trainer.threads:
             torch.set_num_threads(config.trainer.threads)
         keep_freed_memory()
         bound_primitive_cache()
-        model, usable = _begun(model_class, config, trainable)
+        if initial_model is None:
+            model, usable = _begun(model_class, config, trainable)
+        else:
+            model, known = begin_from(initial_model, config, trainable)
+            usable = _usable(model, known)
         for sentence in warn_about_long(dev_sentences):  # now, and not after the first epoch
             model.require_annotated(sentence)
         warn_of_unknown_labels(model, dev_sentences)
@@ -142,13 +155,20 @@ def _begun(
         return model_class.from_corpus(config, known)
 
     model = built(sentences)
-    usable, long = split_long(sentences, config.trainer.tokens, model.sizes(sentences), model.unit)
+    usable = _usable(model, sentences)
+    return (built(usable) if len(usable) < len(sentences) else model), usable
+
+
+def _usable(model: Model, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+    """Return the sentences that fit into a batch."""
+    options: TrainerConfig = model.config.trainer
+    usable, _ = split_long(sentences, options.tokens, model.sizes(sentences), model.unit)
     if not usable:
         raise DataError(
-            f"holds no sentence of at most {config.trainer.tokens} {model.unit} (trainer.tokens) to train on",
-            config.train or None,
+            f"holds no sentence of at most {options.tokens} {model.unit} (trainer.tokens) to train on",
+            model.config.train or None,
         )
-    return (built(usable) if long else model), usable
+    return usable
 
 
 def _run(
@@ -248,9 +268,13 @@ def _digest(sentences: Sequence[Sentence]) -> str:
     return state.hexdigest()
 
 
-def _content(config: Any, dev: Sequence[Sentence]) -> dict[str, str]:
+def _content(
+    config: Any, dev: Sequence[Sentence], initial_model: str | os.PathLike[str] | None
+) -> dict[str, str]:
     """Return the digests of what a run reads besides the training corpus, described for a message."""
     files = {f"file of --{name}": getattr(config, name) for name in config.files}
+    if initial_model is not None:
+        files["model of --initial_model"] = saved_model.local_folder(initial_model) / WEIGHTS
     return {"development corpus": _digest(dev)} | {
         name: digest(path).sha256 for name, path in files.items() if path
     }

@@ -13,6 +13,7 @@ from strukt.tasks.common.model import Model
 from strukt.train import saved_model
 from strukt.train.hub_download import CARD, FAILURES, FILES, one_line
 from strukt.train.model_card import Facts, model_card
+from strukt.train.model_folder import WEIGHTS
 from strukt.train.records import read_environment, read_metrics
 
 try:
@@ -78,7 +79,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         """
         path = saved_model.local_folder(folder)
         card, model = path / CARD, saved_model.load(path)
-        if not (path / "weights.safetensors").exists():
+        if not (path / WEIGHTS).exists():
             raise DataError("has no weights; share the model that it was exported from", path)
         return cls(
             model,

@@ -14,10 +14,14 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.tasks.common.options import flat
 from strukt.tasks.common.symbols import Forms
+from strukt.tasks.common.uses import is_read
 from strukt.train.storage import require_tensors
 
-NOT_SIZES = ("trainer", "optimizer")
-"""Parts of a configuration that do not determine the size of the model."""
+NOT_OF_THE_MODEL = ("trainer.", "optimizer.")
+"""Groups of options that do not determine the size of the model."""
+
+NOT_SIZES = ("minimum_count", "context", "longest", "iterations", "budget", "order")
+"""Options of models that limit or count something else than weights."""
 
 LARGEST_WEIGHT = 1e9
 """A larger weight means that training diverged: the product of a few of them overflows in float32."""
@@ -41,7 +45,9 @@ def require_sizes(config: Any, weights: Path) -> None:
     require_tensors(weights)
     size = weights.stat().st_size
     for name, value in flat(dataclasses.asdict(config)).items():
-        if name.partition(".")[0] not in NOT_SIZES and type(value) is int and value > size:
+        if name.startswith(NOT_OF_THE_MODEL) or name.rpartition(".")[2] in NOT_SIZES or not is_read(config, name):
+            continue
+        if type(value) is int and value > size:
             raise ValueError(f"{name} is {value}, but weights.safetensors has {size:,} bytes")
 
 

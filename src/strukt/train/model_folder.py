@@ -31,12 +31,14 @@ FORMAT = 1
 GRAPHS = "onnx"
 """Folder for the graphs of an exported model, in place of weights."""
 
+WEIGHTS = "weights.safetensors"
+
 EXAMPLES = "examples.json"
 
 PARTS = (
     "config.json",
     "vocabularies.json",
-    "weights.safetensors",
+    WEIGHTS,
     "metrics.json",
     "environment.json",
     EXAMPLES,
@@ -62,6 +64,7 @@ _NO_MODEL = (
     MemoryError,
 )
 """Errors that building a model from a damaged description may raise."""
+
 
 @contextlib.contextmanager
 def writing(
@@ -149,18 +152,40 @@ def described(path: Path) -> Model:
         DataError: If a file is missing or damaged, or the files do not describe a model.
         MissingExtraError: If a package that the model needs is not installed.
     """
-    saved = read_json(path / "config.json")
+    task, config = described_options(path)
     symbols = read_json(path / "vocabularies.json")
-    try:
-        task = TASKS[saved["task"]]
-        config = from_dict(task.config_class(), saved["options"])
-        require_possible(config)
-        require_sizes(config, path / "weights.safetensors")
+    with _described(path):
+        require_sizes(config, path / WEIGHTS)
         vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
-        model_class = task.model_class()
+        model_class = TASKS[task].model_class()
         require_symbols(vocabularies, model_class.outputs)
         with float32_by_default():
             model = model_class.from_saved(config, vocabularies, path / "encoder")
+    model.examples = _examples(path / EXAMPLES)
+    return model
+
+
+def described_options(path: Path) -> tuple[str, Any]:
+    """Return the task and the configuration that config.json describes.
+
+    Args:
+        path: The folder of the model.
+
+    Raises:
+        DataError: If the file is missing or damaged, or does not describe a model.
+    """
+    saved = read_json(path / "config.json")
+    with _described(path):
+        config = from_dict(TASKS[saved["task"]].config_class(), saved["options"])
+        require_possible(config)
+        return saved["task"], config
+
+
+@contextlib.contextmanager
+def _described(path: Path) -> Iterator[None]:
+    """Raise a DataError for errors that building a model from a damaged description may raise."""
+    try:
+        yield
     except (DataError, MissingExtraError):
         raise
     except _NO_MODEL as error:
@@ -168,8 +193,6 @@ def described(path: Path) -> Model:
         raise DataError(
             f"config.json and vocabularies.json do not describe a model ({reason})", path
         ) from error
-    model.examples = _examples(path / EXAMPLES)
-    return model
 
 
 def _examples(path: Path) -> list[tuple[str, ...]]:

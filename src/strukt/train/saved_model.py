@@ -21,7 +21,7 @@ from torch import Tensor
 from strukt.errors import DataError
 from strukt.tasks.common.model import Model
 from strukt.train.intact import fault_of_weights, require_weights
-from strukt.train.model_folder import GRAPHS, HUB, described, require_format, writing
+from strukt.train.model_folder import GRAPHS, HUB, WEIGHTS, described, require_format, writing
 from strukt.train.storage import read_tensors, write_tensors
 
 
@@ -61,7 +61,7 @@ def save(
     if fault := fault_of_weights(model, tensors):
         raise DataError(f"was not written: {fault}; train the model again", folder)
     with writing(model, folder, metrics, environment) as path:
-        write_tensors(path / "weights.safetensors", {name: _single(value) for name, value in tensors.items()})
+        write_tensors(path / WEIGHTS, {name: _single(value) for name, value in tensors.items()})
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
@@ -91,12 +91,12 @@ def load(folder: str | os.PathLike[str]) -> Model:
     """
     path = local_folder(folder)
     require_format(path)
-    if (path / GRAPHS).is_dir() and not (path / "weights.safetensors").exists():
+    if (path / GRAPHS).is_dir() and not (path / WEIGHTS).exists():
         from strukt.train import onnx_model
 
         return onnx_model.load(path)
     model = described(path)
-    load_weights(model, path / "weights.safetensors")
+    load_weights(model, path / WEIGHTS)
     return model.eval()
 
 

@@ -1,4 +1,4 @@
-"""A warning about corpora with other labels than those that a model predicts."""
+"""Corpora with other labels than those that a model predicts."""
 
 from __future__ import annotations
 
@@ -42,6 +42,16 @@ def warn_of_unknown_labels(model: Model, sentences: Sequence[Sentence]) -> None:
                     stacklevel=2,
                 )
                 return
+
+
+def is_known(model: Model, sentence: Sentence) -> bool:
+    """Return whether a sentence is annotated, and with no other labels than those that the model predicts."""
+    try:
+        model.require_annotated(sentence)  # an unlabelled corpus is learnt from, too
+        model.collate([sentence])
+    except (KeyError, DataError):
+        return False
+    return True
 
 
 def _first(labels: Iterable[str]) -> str:

@@ -70,6 +70,11 @@ def require_read(config: Any) -> None:
                 raise SettingError(f"--{name} is {value}, but has no effect; it needs {use.needs}")
 
 
+def is_read(config: Any, name: str) -> bool:
+    """Return whether an option, by its dotted name, has an effect in the configuration of a task."""
+    return all(use.is_read(config) for use in _uses_of(type(config)) if use.concerns(name))
+
+
 def _uses_of(kind: type) -> list[Use]:
     """Return the conditions of a class and of its base classes, those of the most general class first."""
     return [use for above in reversed(kind.__mro__) for use in vars(above).get("uses", ())]
