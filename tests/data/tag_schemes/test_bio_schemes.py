@@ -103,6 +103,12 @@ def test_other_tags_are_none_of_the_scheme(tag):
     assert fault.startswith(f"{tag!r} is not a tag of BIO; expected O, B-X or I-X")
 
 
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_span_has_a_word(length):
+    with pytest.raises(ValueError, match=f"length is {length}; expected 1 or more"):
+        scheme_of("BIO").span("X", length)
+
+
 def test_marks_may_stand_alone_and_types_hold_hyphens():
     assert tag_fault(["B", "M", "E", "S"], scheme_of("BMES")) is None
     assert list(sequence_faults(["B", "M", "E", "S", "B", "E"], scheme_of("BMES"))) == []

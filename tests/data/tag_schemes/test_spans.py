@@ -27,6 +27,11 @@ def test_spans_of_odd_tags_equal_seqeval(sequence):
     assert spans(sequence) == get_entities(sequence)
 
 
+def test_an_empty_tag_is_refused():
+    with pytest.raises(ValueError, match="tags: the tag at position 1 is empty; write O"):
+        spans(["O", ""])
+
+
 @settings(max_examples=50)
 @given(tags)
 def test_bilou_and_bmes_are_bioes_by_other_names(sequence):

@@ -126,13 +126,18 @@ class Scheme:
 
         Args:
             kind: Type of the span; if empty, tags are marks only.
-            length: Number of its words, 1 or more.
+            length: Number of its words.
+
+        Raises:
+            ValueError: If `length` is below 1.
 
         Examples:
             >>> from strukt.data.tag_schemes import scheme_of
             >>> scheme_of("BIOES").span("LOC", 3), scheme_of("BIO").span("LOC", 1)
             (['B-LOC', 'I-LOC', 'E-LOC'], ['B-LOC'])
         """
+        if length < 1:
+            raise ValueError(f"length is {length}; expected 1 or more")
         marks = [self.first, *[self.inside] * (length - 2), self.last] if length > 1 else [self.single]
         return [f"{mark}-{kind}" if kind else mark for mark in marks]
 

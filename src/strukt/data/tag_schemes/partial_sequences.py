@@ -36,12 +36,14 @@ def partial_sequence_faults(
         >>> list(partial_sequence_faults(["O", "E-LOC", "_"], scheme_of("BIOES")))
         [(1, 'E-LOC cannot follow O of word 1, whatever the tags of the other words are')]
     """
-    followers = _followers(scheme, tuple(_choices(tags, scheme) if labels is None else labels))
-    possible, last = followers[OUTSIDE], "the beginning"  # a sentence may begin with a tag that may follow O
+    choices = frozenset(_choices(tags, scheme) if labels is None else labels)
+    others = {tag for tag in tags if tag not in choices and tag != UNANNOTATED and scheme.has(tag)}
+    followers = _followers(scheme, choices | others)
+    possible, last = frozenset({OUTSIDE}), "the beginning"  # a sentence may begin with a tag that may follow O
     for position, tag in enumerate(tags):
-        if position:
-            possible = frozenset[str]().union(*(followers[before] for before in possible))
+        possible = frozenset[str]().union(*(followers[before] for before in possible))
         if tag == UNANNOTATED:
+            possible &= choices
             continue
         if not scheme.has(tag):
             yield position, f"{tag!r} is not a tag of {scheme.name}; expected {scheme.expected}"
@@ -62,7 +64,7 @@ def _choices(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _followers(scheme: Scheme, labels: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+def _followers(scheme: Scheme, labels: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """Return the labels that may follow each label, and those that may follow `OUTSIDE`."""
     return {
         before: frozenset(label for label in labels if scheme.follows(before, label))

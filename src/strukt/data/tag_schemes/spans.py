@@ -19,10 +19,13 @@ def spans(tags: Sequence[str]) -> list[Span]:
     A tag consists of a mark (its first character) and a label after the `-`; without one, the label is `_`. A span
     begins at `B` or `S`, at `E` or `I` after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`,
     before `O`, and before the next span. `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default
-    mode does not support them.
+    mode does not support them. Other tags, such as NOUN, are not refused; `sequence_faults` reports them.
 
     Args:
         tags: The tag of each of n words.
+
+    Raises:
+        ValueError: If a tag is empty.
 
     Complexity: O(n).
 
@@ -32,6 +35,8 @@ def spans(tags: Sequence[str]) -> list[Span]:
         >>> spans(["B-PER", "I-PER", "O", "I-LOC"])
         [('PER', 0, 1), ('LOC', 3, 3)]
     """
+    if "" in tags:
+        raise ValueError(f"tags: the tag at position {list(tags).index('')} is empty; write O outside all spans")
     result: list[Span] = []
     begin = 0
     last_mark, last_label = "O", ""
