@@ -151,6 +151,19 @@ def test_format_that_does_not_fit(task, format, message):
         check(task, io.BytesIO(b""), format)
 
 
+@pytest.mark.parametrize("format", ["conllu", "columns"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"column": "lemma"}, "column is 'lemma'; expected one of upos, xpos"),
+        ({"constraints": "biose"}, "scheme is 'biose'; expected one of BIO"),
+    ],
+)
+def test_options_are_checked_even_if_there_is_no_sentence(format, options, message):
+    with pytest.raises(ValueError, match=message):
+        check("tag", io.BytesIO(b""), format, **options)
+
+
 def test_unknown_task():
     with pytest.raises(
         ValueError, match="there is no check for 'parse'; choose one of tag, dependency, constituency"

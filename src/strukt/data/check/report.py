@@ -21,11 +21,11 @@ class Report:
 
     Attributes:
         path: The path of the file.
-        kept: Maximum number of problems of each kind to keep. Problems of one kind broke the same rule, and either
-            all of them or none were repaired.
+        kept: Maximum number of problems of each kind to keep. A kind is a broken rule, and whether the problem was
+            repaired.
         problems: The problems in the order of reading, at most `kept` of each kind. Missing tags of CoNLL-U, which
             depend on the whole file, come last.
-        kinds: Number of all problems, kept or not, by rule and whether they were repaired.
+        kinds: Number of problems of each kind, kept or not; the key is the pair of rule and whether repaired.
         problem_count: Number of all problems, kept or not, except repaired ones.
         repair_count: Number of problems repaired by reading.
         sentences: Number of sentences without problems.

@@ -11,6 +11,7 @@ from strukt.data.check import answers, entity_spans, parses, tags
 from strukt.data.check.report import Report, read_conllu
 from strukt.data.corpus import format_of
 from strukt.data.files import Source, name_of
+from strukt.data.tag_schemes import scheme_of
 from strukt.errors import DataError
 
 PARTIAL = ("tag", "dependency", "constituency", "ner", "pipeline")
@@ -39,10 +40,9 @@ def check(
         kept: Maximum number of problems of each kind to keep; all are counted.
         partial: Whether sentences may be partially annotated, as in training: `_` as a tag or head, trees with the
             outermost label `_`, entities marked as partial. For the tasks in `PARTIAL`.
-        options: For the task "tag", as in training: `column`, "upos" or "xpos", for CoNLL-U, with None for the
-            columns that have tags; and `constraints`, the tagging scheme, such as "bioes", or "none". None for
-            `constraints` is "none" in CoNLL-U; in column files, `I-X` must then follow `B-X` or `I-X`
-            unless `partial` is true.
+        options: For the task "tag", as in training. `column` is "upos" or "xpos", for CoNLL-U; None checks those
+            with tags. `constraints` is the tagging scheme, such as "bioes", or "none". None for `constraints` is
+            "none" in CoNLL-U; in column files, `I-X` must then follow `B-X` or `I-X` unless `partial` is true.
 
     Returns:
         The report, with the problems in the order of reading, the counts, and the frequency of each label.
@@ -71,6 +71,10 @@ def check(
     chosen = {name: value for name, value in options.items() if value is not None}
     if chosen and (task != "tag" or not chosen.keys() <= {"column", "constraints"}):
         raise ValueError(f"{', '.join(chosen)}: the task {task} has no such option")
+    if chosen.get("column", "upos") not in tags.COLUMNS:
+        raise ValueError(f"column is {chosen['column']!r}; expected one of {', '.join(tags.COLUMNS)}")
+    if chosen.get("constraints", "none") != "none":
+        scheme_of(chosen["constraints"])
     if partial and task not in PARTIAL:
         raise ValueError(f"partial: the task {task} has no such option")
     report = Report(name_of(source), kept)
