@@ -290,6 +290,13 @@ def test_redirects_lead_to_web_addresses_only(location, get, site, tmp_path):
     assert (content(tmp_path), len(site.requests)) == ({}, 1)
 
 
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://127.0.0.1/corpus.txt", "corpus.txt"])
+def test_addresses_are_of_the_web(address, tmp_path):
+    with pytest.raises(DataError, match="is no address to fetch from; give one that begins with http"):
+        fetch(address, tmp_path / "corpus.txt")
+    assert content(tmp_path) == {}
+
+
 def test_redirects_do_not_lead_from_https_to_http():
     request = download.Request("https://example.org/corpus.txt")
     with pytest.raises(DataError, match=r"redirects to http://example\.org/; expected https"):

@@ -24,7 +24,7 @@ TRIES = 5
 """The number of successive attempts without new bytes after which the download fails."""
 
 Wait = Callable[[float, str], None]
-"""Called before another attempt with the seconds to wait and the reason; it does the waiting."""
+"""Called before another attempt to fetch a file, with the seconds to wait and the reason; must itself wait."""
 
 Progress = Callable[[int, "int | None"], None]
 """Called as bytes arrive, with the number of bytes so far, and in total (None if that is not known)."""
@@ -78,14 +78,17 @@ def fetch(
 
     Raises:
         NotThereError: If the server has no such file.
-        DataError: If `path` exists with other content, the server refuses, cannot be reached or redirects to an
-            insecure address, the length or the digest is wrong, or a file cannot be read or written.
+        DataError: If `path` exists with other content, the address has another scheme, the server refuses, cannot
+            be reached or redirects to an insecure address, the length or the digest is wrong, or a file cannot be
+            read or written.
     """
     if os.path.exists(path):
         actual = digest(path)
         if expected not in (None, actual):
             raise DataError(f"has {actual}; expected {expected}; move it away to fetch it", path)
         return actual
+    if not address.startswith(("http://", "https://")):
+        raise DataError("is no address to fetch from; give one that begins with http:// or https://", address)
     part = PartialFile(os.fspath(path), address, expected)
     was_begun = part.size > 0
     if not _arrives(part, wait, progress):

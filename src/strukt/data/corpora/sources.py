@@ -48,8 +48,8 @@ class Corpus:
         licence: The licence; None if the README.md of the corpus states it.
         citation: The reference that its authors ask to be cited.
         files: The files to fetch.
-        commands: The arguments of `strukt train`, one string for each task that learns from the corpus; `{}`
-            is replaced by its folder.
+        commands: The arguments of `strukt train` for each model that can be trained on the corpus, as one string;
+            `{}` is replaced by the folder of the corpus.
         conversion: Converts the published files to files that the tasks read; None if they read the originals.
 
     Examples:

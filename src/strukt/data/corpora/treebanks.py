@@ -57,8 +57,10 @@ def treebank(name: str, version: str | None = None, language: str | None = None)
 
     Args:
         name: The name, such as `UD_English-EWT`.
-        version: A release, such as `r2.17`, or a commit; if None, a commit with known digests, else `RELEASE`.
-        language: The code with which the names of the files begin; only needed if `LANGUAGES` does not have it.
+        version: A release, such as `r2.17`, or a commit; if None, a commit whose digests are known to strukt, or
+            else release `r2.17`.
+        language: The code with which the names of the files begin, such as `en`; only needed for languages that
+            strukt does not know.
 
     Raises:
         SettingError: If the name, version or code is malformed, or the code of the language is not known.
