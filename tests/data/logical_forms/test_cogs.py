@@ -82,6 +82,12 @@ def test_columns_that_cannot_be(columns, message):
         sentence.annotated(**columns)
 
 
+def test_there_are_two_schemes():
+    [sentence] = read(LINE)
+    with pytest.raises(ValueError, match="scheme is 'other'; expected direct or published"):
+        sentence.in_scheme("other")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

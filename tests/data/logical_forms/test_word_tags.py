@@ -114,6 +114,13 @@ def test_a_parent_that_is_no_number():
         _ = Tags(["up"], ["agent"], ["noun"], ["_"], ["_"]).heads
 
 
+@pytest.mark.parametrize("words", [["cake"], ["a", "cake", "fell"], []])
+def test_one_tag_for_each_word(words):
+    tags = Tags(*(["_", "_"] for _ in Tags._fields))
+    with pytest.raises(ValueError, match=f"tags has columns of 2, 2, 2, 2, 2 tags for {len(words)} words"):
+        form_of(words, tags)
+
+
 VALUES = {
     "parent": ["_", "0", "1", "-1", "2", "-2", "-7", "9"],
     "role": ["_", "agent", "theme", "xcomp", "nmod.on", "agent+theme"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
@@ -97,7 +97,12 @@ class Sentence(LineSentence):
 
         The tags of a sentence are direct when it is read. If the published scheme cannot express the logical
         form, the result has no tags.
+
+        Raises:
+            ValueError: If there is no such scheme.
         """
+        if scheme not in get_args(Scheme):
+            raise ValueError(f"scheme is {scheme!r}; expected {' or '.join(get_args(Scheme))}")
         if self.tags is None or scheme == "direct":
             return self
         words = self.forms
@@ -116,10 +121,11 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the sentence is left out.
+        report: Called with each problem; if it returns, a malformed sentence is left out.
 
     Raises:
-        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            empty, or a line is malformed. The error names file and line.
 
     Examples:
         >>> import io

@@ -149,7 +149,8 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
         The logical form; empty if all tags are `NONE`.
 
     Raises:
-        ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.
+        ValueError: If a column does not have one tag for each word; or if there are several words, and a parent is
+            neither `NONE` nor `SELF` nor a whole number.
 
     Complexity: O(n log n) for n words.
 
@@ -164,6 +165,9 @@ def form_of(words: Sequence[str], tags: Tags) -> str:
         want . xcomp ( x _ 1 , x _ 3 )
         eat . agent ( x _ 3 , Emma )
     """
+    if any(len(column) != len(words) for column in tags):
+        lengths = ", ".join(f"{len(column)}" for column in tags)
+        raise ValueError(f"tags has columns of {lengths} tags for {len(words)} words; give one tag for each word")
     if len(words) == 1:
         return _primitive(words[0], tags)
     definite: list[str] = []
