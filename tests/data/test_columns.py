@@ -70,6 +70,19 @@ def test_with_misc_adds_a_third_column_and_keeps_its_notes():
     assert noted.column("tag") == first.column("tag")
 
 
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"tag": [" "]}, "column 2 holds only white space"),
+        ({"form": ["New York"]}, "the line has spaces but no TAB"),
+    ],
+)
+def test_what_could_not_be_read_is_not_written(column, message):
+    [untagged] = read(b"Ada\n\n")
+    with pytest.raises(ValueError, match=message):
+        untagged.annotated(**column)
+
+
 def test_notes_beside_words_without_tags_are_refused():
     [untagged] = read(b"Ada\n\n")
     with pytest.raises(ValueError, match="the word 'Ada' has no tag; give that column as well"):

@@ -122,6 +122,23 @@ def test_parts_are_forbidden_in_addition_to_others():
         next(columns.read(io.BytesIO(b"Ada\tB-PER\n\n"))).forbidding([span])
 
 
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (Part("span", (0, 4), "LOC"), r'parts: \{"start": 0, "end": 4, "label": "LOC"\} is no part'),
+        (Part("span", (0, 1), ""), "parts: .* is no part of a structure"),
+        (Part("span", (0,), "LOC"), "expected a kind and its place, one of tag .*word"),
+        (Part("token", (1,), "LOC"), r"parts: got \('token', \(1,\), 'LOC'\); expected"),
+    ],
+)
+def test_a_part_outside_the_sentence_cannot_be_forbidden(part, message):
+    plain = in_comments()
+    [with_entities] = entity_notes.read(io.BytesIO(str(plain).encode()))
+    for sentence in (plain, with_entities, json_line()):
+        with pytest.raises(ValueError, match=message if part.kind == "span" or sentence is plain else "parts: "):
+            sentence.forbidding([part])
+
+
 def test_sentences_are_marked_as_partial_once():
     [sentence] = entity_notes.read(io.BytesIO(str(conllu.from_forms(["Ada"], ["# text = Ada"])).encode()))
     marked = sentence.as_partial()
@@ -133,6 +150,6 @@ def test_sentences_are_marked_as_partial_once():
 
 
 def test_a_comment_is_one_line_with_a_mark():
-    for text in ("text", "# a\n# b"):
+    for text in ("text", "# a\n# b", "# a\r", "# a\0", ""):
         with pytest.raises(ValueError, match="comments: got one that is not a single line beginning with '#'"):
             in_comments().with_comments([text])

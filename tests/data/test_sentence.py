@@ -36,5 +36,12 @@ def test_a_note_is_added_once(misc, value):
     assert once.endswith(f"key={value}")
 
 
+@pytest.mark.parametrize("sentence", SENTENCES, ids=["conllu", "columns"])
+@pytest.mark.parametrize("note", [{"p": ["1|q=2", "1"]}, {"p|q": ["1", "1"]}])
+def test_a_note_cannot_contain_the_separator_of_notes(sentence, note):
+    with pytest.raises(ValueError, match=r"p.*: .* cannot be in a note; give text without '\|'"):
+        sentence.with_misc(**note)
+
+
 def test_notes_with_a_similar_key_stay():
     assert add_note("pp=1|p|p=0", "p", "2") == "pp=1|p|p=2"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from strukt.data import sentence
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import PLAIN_TEXT, Problem, Report, empty_column, stop
-from strukt.data.sentence import Cell, add_note, cells
+from strukt.data.sentence import Cell, add_note, cells, note_cells
 
 COLUMNS = ("form", "tag", "misc")
 
@@ -56,7 +57,7 @@ class Sentence(sentence.Sentence):
 
         Raises:
             ValueError: If there is no such column, there is not one value for each word, a value cannot be
-                written to a file, or a word has notes but no tag.
+                written to a file, or a word with notes or spaces has no tag.
 
         Examples:
             >>> from strukt.data.columns import read
@@ -72,18 +73,20 @@ class Sentence(sentence.Sentence):
                     _put(row, index, text)
         for name in columns:
             _index(name)
+        for _, message, remedy in chain.from_iterable(map(_faults, rows)):
+            raise ValueError(f"{message}; {remedy}")
         lines = ["\t".join(row) for row in rows]
-        return _sentence(replace(self.block, lines=lines))
+        return Sentence(replace(self.block, lines=lines), rows)
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
         """Return a copy with `key=value` in a third column, in place of earlier values of the key.
 
         Raises:
-            ValueError: If `annotated` raises it.
+            ValueError: If a key or value contains `|`, or `annotated` raises it.
         """
         misc = [row[2] if len(row) > 2 else "_" for row in self.rows]
         for key, notes in values.items():
-            texts = cells(key, notes, len(self.rows))
+            texts = note_cells(key, notes, len(self.rows))
             misc = [add_note(old, key, text) for old, text in zip(misc, texts, strict=True)]
         return self.annotated(misc=misc)
 

@@ -16,7 +16,10 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 Readers = Mapping[str, Callable[[Source], Iterator[Sentence]]]
-"""The reader of each format; the first format is the default for standard input, and "text" is not annotated."""
+"""The functions that read formats, by name of the format; the first format is the default for standard input.
+
+The format "text" is not annotated.
+"""
 
 WORDS: Readers = MappingProxyType({"conllu": conllu.read, "columns": columns.read, "text": text.read})
 """Formats of sentences whose words have tags."""
@@ -111,18 +114,18 @@ def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
 
 
 def read(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    r"""Read a corpus lazily.
+    r"""Read the sentences of a corpus lazily, in any format that `readers` can read.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        format: One of `FORMATS`; if None, inferred from the name as by `format_of`, or for standard input, the
-            first of `readers`.
+        format: The name of a format, such as "conllu"; if None, inferred from the file name extension before
+            `.gz`, or for standard input, the first of `readers`.
         readers: Formats to accept, by purpose: `WORDS`, `HEADS`, `TREES`, `ENTITIES`, `ALL_LAYERS`, `TEXTS`,
             `LOGICAL_FORMS`, `CLASSES`, `PAIRS` or `LISTS`.
 
     Raises:
         DataError: If the format cannot be inferred or is not among `readers`, or if the reader raises it.
-        ValueError: If ``format`` is not one of `FORMATS`.
+        ValueError: If there is no format of this name.
 
     Examples:
         >>> import io

@@ -23,7 +23,7 @@ _REMEDY = 'write {"word": 2, "tag": "NN"}, {"word": 2, "head": 0} or {"start": 0
 
 
 class Part(NamedTuple):
-    """A part of a structure.
+    """A part of a structure: the tag of a word, an arc with or without a relation, or a labelled span.
 
     Attributes:
         kind: "tag", "arc" or "span".
@@ -79,6 +79,27 @@ def part_of(item: object, length: int) -> Part:
                 return Part(kind, place, label)
     shown = json.dumps(item, ensure_ascii=False)
     raise ValueError(f"{shown} is no part of a structure over {length} words; {_REMEDY}")
+
+
+def check_parts(parts: Sequence[Part], length: int) -> None:
+    """Check that parts can be forbidden for a sentence of `length` words.
+
+    Raises:
+        ValueError: If one of them is no part of a structure of the sentence.
+
+    Examples:
+        >>> check_parts([Part("tag", (2,), "NN"), Part("arc", (3, 0), "")], length=2)
+        Traceback (most recent call last):
+        ValueError: parts: {"word": 3, "head": 0} is no part of a structure over 2 words; write ...
+    """
+    for part in parts:
+        if len(part.place) != len(PLACES.get(part.kind, ())):
+            kinds = ", ".join(f"{kind} ({', '.join(places)})" for kind, places in PLACES.items())
+            raise ValueError(f"parts: got {tuple(part)}; expected a kind and its place, one of {kinds}")
+        try:
+            part_of(part.as_json(), length)
+        except ValueError as error:
+            raise ValueError(f"parts: {error}") from None
 
 
 def _is_place(kind: str, place: Sequence[Any], length: int) -> bool:

@@ -27,8 +27,9 @@ class Sentence(Shown, ABC):
     """A sentence of a corpus; immutable, so annotating returns a copy. Notebooks draw its annotation.
 
     `str(sentence)` is exactly the text that was read, including a blank line that ends the sentence, so that
-    `"".join(str(sentence) for sentence in read(path))` is the file. There are two exceptions: repairs, which are
-    reported by warnings, and plain text, which is converted to a format that can be annotated.
+    `"".join(str(sentence) for sentence in read(path))` is the file. There are three exceptions: repairs, which are
+    reported by warnings; a missing line end at the end of the file, which is added; and plain text, which is
+    converted to a format that can be annotated.
 
     A subclass implements `forms`, `column`, `annotated` and `with_misc`.
 
@@ -78,7 +79,8 @@ class Sentence(Shown, ABC):
             parts: The parts, in addition to those that are forbidden already.
 
         Raises:
-            ValueError: If the format cannot forbid parts, or parts of this kind.
+            ValueError: If the format cannot forbid parts, or parts of this kind, or a part is not one of this
+                sentence.
         """
         raise ValueError("parts: this format cannot forbid parts of structures; give CoNLL-U or JSON lines")
 
@@ -126,7 +128,8 @@ class Sentence(Shown, ABC):
             values: By the key of a note, a value for each word.
 
         Raises:
-            ValueError: If the format has no place for notes on words, or if `annotated` raises it.
+            ValueError: If the format has no place for notes on words, a key or value contains `|`, or `annotated`
+                raises it.
         """
 
     def __len__(self) -> int:
@@ -169,6 +172,19 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
         text = next(text for text in texts if not text or _UNWRITABLE.search(text))
         remedy = "give non-empty text without TABs or line ends"
         raise ValueError(f"{name}: {text!r} cannot be written to a column; {remedy}")
+    return texts
+
+
+def note_cells(key: str, values: Sequence[Cell], count: int) -> list[str]:
+    """Check the values of a note on each word as `cells` does, and that none contains the separator of notes.
+
+    Raises:
+        ValueError: If `cells` raises it, or the key or a value contains `|`.
+    """
+    texts = cells(key, values, count)
+    for text in (key, *texts):
+        if "|" in text:
+            raise ValueError(f"{key}: {text!r} cannot be in a note; give text without '|', which separates notes")
     return texts
 
 

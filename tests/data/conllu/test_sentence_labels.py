@@ -63,3 +63,6 @@ def test_faults():
     assert error == "<stream>:1: the sentence has no class; add the comment # label = CLASS"
     with pytest.raises(ValueError, match="label"):
         sentence.annotated(label="a\nb")
+    for blank in ("", "  "):
+        with pytest.raises(ValueError, match=r"label: .* is blank; give text"):
+            sentence.annotated(label=blank)

@@ -100,7 +100,7 @@ def test_text_to_be_annotated():
         ({"entities": [Entity(0, 4, "X")]}, "does not lie in a sentence of 3 words"),
         ({"entities": [], "probabilities": [0.5]}, "probabilities: got 1 for 0 entities"),
         ({"probabilities": []}, "there are no entities; give entities, too"),
-        ({"entities": [Entity(0, 1, "X")], "probabilities": [float("nan")]}, "JSON"),
+        ({"entities": [Entity(0, 1, "X")], "probabilities": [float("nan")]}, r"got \[nan\]; JSON"),
         ({"upos": ["X"] * 3}, "JSON lines have no column 'upos'"),
     ],
 )

@@ -51,6 +51,12 @@ def test_annotating_makes_a_copy():
         sentence.annotated(arities=[1])
     with pytest.raises(ValueError, match="cannot be written to a column"):
         sentence.annotated(p="a\tb")
+    for label in ("high", 10, "12"):
+        with pytest.raises(ValueError, match=f"label is '{label}'; expected a digit, or '_' for no value"):
+            sentence.annotated(label=label)
+    for arity in (-1, 1.5):
+        with pytest.raises(ValueError, match=r"arities: got .*; expected whole numbers from 0 up"):
+            sentence.annotated(arities=[arity, 2])
 
 
 def test_text_may_have_its_brackets_apart():

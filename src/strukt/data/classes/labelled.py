@@ -67,10 +67,11 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the sentence is left out.
+        report: Called with each problem; if it returns, a malformed sentence is left out.
 
     Raises:
-        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            empty, or a line is malformed. The error names file and line.
 
     Examples:
         >>> import io

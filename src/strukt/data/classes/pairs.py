@@ -52,7 +52,7 @@ class Pair(classes.Sentence):
 class LinePair(LineSentence, Pair):
     r"""A line such as `a man sleeps TAB he isn't awake TAB entailment`; the class may be missing, or `-`.
 
-    Its words are those of the premise followed by those of the hypothesis, tokenised by `words`.
+    Its words are those of the premise followed by those of the hypothesis, tokenised as in English treebanks.
 
     Examples:
         >>> from strukt.data.classes.pairs import read
@@ -75,14 +75,14 @@ class LinePair(LineSentence, Pair):
 
     @property
     def label(self) -> str | None:
-        """The class; None if it is missing or `NONE`."""
+        """The class; None if it is missing or `-`."""
         label = self.field(2)
         return None if label in ("", NONE) else label
 
     def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
         """Return a copy with this class, and with notes `key=value` after it; None keeps the class.
 
-        Earlier notes are removed. A missing class is written as `NONE`.
+        Earlier notes are removed. A missing class is written as `-`.
 
         Raises:
             ValueError: If the class or a note cannot be written to a file.
@@ -111,10 +111,11 @@ def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the pair is left out.
+        report: Called with each problem; if it returns, a malformed line is left out.
 
     Raises:
-        DataError: If the file cannot be read, is empty, or a line is not a pair. The error names file and line.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            empty, or a line is not a pair. The error names file and line.
 
     Examples:
         >>> import io

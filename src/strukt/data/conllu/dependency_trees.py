@@ -76,7 +76,7 @@ def require_tree(sentence: Sentence) -> Sentence:
 
 
 def no_words(sentence: Sentence) -> Problem:
-    r"""Return the problem that a sentence has empty nodes and no words.
+    r"""Return the problem to report if a sentence has empty nodes and no words.
 
     Args:
         sentence: The sentence, to name its file and line.

@@ -185,12 +185,13 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the sentence is left out.
+        report: Called with each problem; if it returns, a malformed sentence is left out.
 
     Raises:
-        DataError: If the file cannot be read, is empty, is not well-formed, or a mention is malformed: it is not
-            opened or not closed in its sentence, has no type or several parts, is on the line of a multiword token
-            or empty node, or its fields are not declared.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            empty, is not well-formed, or a mention is malformed: it is not opened or not closed in its sentence,
+            has no type or several parts, is on the line of a multiword token or empty node, or its fields are not
+            declared.
 
     Examples:
         >>> import io

@@ -6,6 +6,7 @@ text to be annotated; `dependency_trees.require_tree` checks what training and e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -18,8 +19,10 @@ from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import Problem, Report, stop
-from strukt.data.parts import Part, forbidden_in
-from strukt.data.sentence import Cell, add_note, cells
+from strukt.data.parts import Part, check_parts, forbidden_in
+from strukt.data.sentence import Cell, add_note, cells, note_cells
+
+_COMMENT = re.compile(r"#[^\n\r\0]*")
 
 
 class Sentence(sentence.Sentence):
@@ -103,13 +106,14 @@ class Sentence(sentence.Sentence):
 
     @override
     def forbidding(self, parts: Sequence[Part]) -> Sentence:
+        check_parts(parts, len(self.words))
         return self.with_comments([part.comment() for part in parts])
 
     def with_comments(self, comments: Sequence[str]) -> Sentence:
         """Return a copy with further comments after the present ones.
 
         Raises:
-            ValueError: If a comment is not a single line that begins with `#`.
+            ValueError: If a comment is not a single line that begins with `#`, or contains NUL.
 
         Examples:
             >>> from strukt.data.conllu import from_forms
@@ -180,7 +184,7 @@ class Sentence(sentence.Sentence):
         """Return a copy with `key=value` added to MISC; an earlier value of the key is replaced, other notes stay.
 
         Raises:
-            ValueError: If `annotated` raises it.
+            ValueError: If a key or value contains `|`, or `annotated` raises it.
 
         Examples:
             >>> from strukt.data.conllu import from_forms
@@ -189,7 +193,7 @@ class Sentence(sentence.Sentence):
         """
         misc = self.column("misc")
         for key, notes in values.items():
-            texts = cells(key, notes, len(self.words))
+            texts = note_cells(key, notes, len(self.words))
             misc = [add_note(old, key, text) for old, text in zip(misc, texts, strict=True)]
         return self.annotated(misc=misc)
 
@@ -205,9 +209,9 @@ class Sentence(sentence.Sentence):
 def read(source: Source) -> Iterator[Sentence]:
     r"""Read CoNLL-U lazily: each sentence as soon as the blank line after it is available, in constant memory.
 
-    Heads and tags may be missing (`_`). Some problems are repaired, with a `DataWarning` each: a byte order mark,
-    blank lines that end no sentence and white space in a blank line are dropped, CRLF line ends are read as LF,
-    and a missing blank line at the end is added.
+    Heads and tags may be missing (`_`), and heads need not form a tree (see `require_tree`). Some problems are
+    repaired, with a `DataWarning` each: a byte order mark, blank lines that end no sentence and white space in a
+    blank line are dropped, CRLF line ends are read as LF, and a missing blank line at the end is added.
 
     Args:
         source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
@@ -239,7 +243,7 @@ def from_forms(
 
     Raises:
         ValueError: If there are no forms, a form cannot be written to a file, or a comment is not a single line
-            that begins with `#`.
+            that begins with `#`, or contains NUL.
 
     Examples:
         >>> from_forms(["New York", "grew"], ["# text = New York grew"]).forms
@@ -254,7 +258,7 @@ def from_forms(
 
 
 def _require_comments(comments: Sequence[str]) -> None:
-    if any(not comment.startswith("#") or "\n" in comment for comment in comments):
+    if any(not _COMMENT.fullmatch(comment) for comment in comments):
         raise ValueError("comments: got one that is not a single line beginning with '#'")
 
 

@@ -59,7 +59,7 @@ class Sentence(classes.Sentence):
             yield from self.head_problems()
 
     def head_problems(self) -> Iterator[Problem]:
-        """Yield what keeps the heads from being a single-rooted tree: `tree_problems` but those of relations."""
+        """Yield the problems that `conllu.tree_problems` reports, except missing relations."""
         return (problem for problem in tree_problems(self.plain) if problem.rule != "deprel")
 
     def column(self, name: str) -> list[str]:
@@ -81,6 +81,8 @@ class Sentence(classes.Sentence):
         said = ({} if label is None else {"label": label}) | notes
         lines = list(self.block.lines)
         for key, value in said.items():
+            if not str(value).strip():
+                raise ValueError(f"{key}: {value!r} is blank; give text that can be read from a comment")
             lines = with_comment(lines, key, *cells(key, [value], 1))
         block = replace(self.block, lines=lines)
         return Sentence(reading.Sentence(block, parse(block, stop)))

@@ -20,7 +20,7 @@ from strukt.data.files.blocks import Block
 from strukt.data.files.line_blocks import LineError, parsed, text_blocks
 from strukt.data.files.problems import PLAIN_TEXT, Report, stop
 from strukt.data.line_sentence import LineSentence
-from strukt.data.parts import Part, part_of
+from strukt.data.parts import Part, check_parts, part_of
 
 LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
 """The format of the entities of a sentence; words are counted from 0, and `end` is exclusive."""
@@ -101,6 +101,7 @@ class Sentence(LineSentence, mentions.Sentence):
     def forbidding(self, parts: Sequence[Part]) -> Sentence:
         if any(part.kind != "span" for part in parts):
             raise ValueError("parts: JSON lines can forbid spans only; give CoNLL-U")
+        check_parts(parts, len(self._tokens))
         spans = [part.as_json() for part in [*self._forbidden, *parts]]
         return self._with("forbidden", spans) if parts else self
 
@@ -141,6 +142,8 @@ class Sentence(LineSentence, mentions.Sentence):
         check_entities(entities, len(self._tokens))
         if probabilities is not None and len(probabilities) != len(entities):
             raise ValueError(f"probabilities: got {len(probabilities)} for {len(entities)} entities")
+        if not all(map(math.isfinite, probabilities or ())):
+            raise ValueError(f"probabilities: got {[*map(float, probabilities or ())]}; JSON needs finite numbers")
         notes = {} if probabilities is None else dict(zip(entities, map(float, probabilities), strict=True))
         in_order = ordered(entities)
         spans = [
@@ -158,10 +161,11 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        report: Called with each problem; if it returns, the sentence is left out.
+        report: Called with each problem; if it returns, a malformed sentence is left out.
 
     Raises:
-        DataError: If the file cannot be read, is empty, or a line is malformed. The error names file and line.
+        DataError: If the file cannot be opened. With the default report, also if it cannot be read to its end, is
+            empty, or a line is malformed. The error names file and line.
 
     Examples:
         >>> import io

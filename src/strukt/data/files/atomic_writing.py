@@ -18,12 +18,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     The text goes to a temporary file in the same folder. If the block ends without an exception, this file
     replaces the file at `path`, and gets its permissions, and its owner if the process may set it. If the process
     is killed before, the old file stays as it was, and the temporary file remains; after an exception, it is
-    removed. Line ends are written unchanged. Pipes, `/dev/null` and other files that are not regular are written
-    directly.
+    removed. Symbolic links are followed. Line ends are written unchanged. Pipes, `/dev/null` and other files that
+    are not regular are written directly.
 
     Raises:
-        DataError: If the folder does not exist, may not be written to, or is full. Any other OSError in the block
-            is turned into a DataError, too, except BrokenPipeError.
+        DataError: If `path` is a folder, or its folder does not exist, may not be written to, or is full. Any
+            other OSError in the block is turned into a DataError, too, except BrokenPipeError.
 
     Examples:
         >>> import os

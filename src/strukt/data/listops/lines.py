@@ -100,7 +100,8 @@ class Sentence(LineSentence):
             notes: Further notes.
 
         Raises:
-            ValueError: If there is not one arity for each operator, or a value or note cannot be written.
+            ValueError: If the value is neither a digit nor `NONE`, there is not one whole number of arguments for
+                each operator, or a note cannot be written.
         """
         if arities is not None and len(arities) != len(self.arities):
             raise ValueError(
@@ -108,6 +109,10 @@ class Sentence(LineSentence):
             )
         value, expression = _value_and_expression(self.fields)
         written = cells("label", [value if label is None else label], 1)
+        if written[0] not in (*DIGITS, NONE):
+            raise ValueError(f"label is {written[0]!r}; expected a digit, or {NONE!r} for no value")
+        if not all(str(arity).isdecimal() for arity in arities or ()):
+            raise ValueError(f"arities: got {list(arities or ())}; expected whole numbers from 0 up")
         noted = [] if arities is None else [ARITY + " ".join(map(str, arities))]
         block = self.block_with(*written, expression, *noted, *note_fields(notes))
         return Sentence(block, self.expression, arities)
@@ -138,6 +143,8 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
 
 def read_text(source: Source) -> Iterator[Sentence]:
     r"""Read expressions without values, one per line; a space may follow the bracket of an operator.
+
+    Blank lines are dropped, with one warning per file.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

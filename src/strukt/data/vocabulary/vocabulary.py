@@ -15,13 +15,13 @@ CLS = "<cls>"
 MASK = "<mask>"
 """Placeholder for a word that is to be predicted."""
 SPECIALS = (PADDING, UNKNOWN)
-"""Padding and the unknown word: the first symbols of a vocabulary of inputs. Those of labels have neither."""
+"""Padding and the unknown word: the first symbols of a vocabulary of inputs; one of labels has neither."""
 
 
 class Vocabulary:
     """An immutable vocabulary, which numbers symbols from 0 in the given order.
 
-    If `UNKNOWN` is among the symbols, it stands for all other strings; otherwise these raise KeyError.
+    If `<unk>` is among the symbols, it stands for all other strings; otherwise these raise KeyError.
 
     Args:
         symbols: All symbols; duplicates are ignored after the first.
@@ -61,7 +61,7 @@ class Vocabulary:
         """Return the number of a symbol.
 
         Raises:
-            KeyError: If the symbol is unknown and the vocabulary does not contain `UNKNOWN`.
+            KeyError: If the vocabulary contains neither the symbol nor `<unk>`.
         """
         index = self._index.get(symbol, self._unknown)
         if index is None:

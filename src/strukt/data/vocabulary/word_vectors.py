@@ -19,7 +19,7 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
     r"""Read a file of vectors: on each line a word and its numbers, separated by spaces.
 
     A first line of two whole numbers, as word2vec writes it, is skipped. If a word occurs twice, its first
-    vector counts. Until another file is read, a repeated call for an unchanged file returns the same objects.
+    vector counts.
 
     Args:
         path: The file; gzip is recognised by its content.
