@@ -17,7 +17,9 @@ _TOKEN = re.compile(rf"{ATTACHED}{_LETTERS}(?:[-'’.]{_LETTERS})*|{JOINED}")
 
 
 def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
-    r"""Read one sentence from each non-blank line, lazily; the line is kept in a comment `# text = ...`.
+    r"""Read one sentence from each non-blank line, lazily; words are separated by white space.
+
+    The line, without white space at its ends, is kept in a comment `# text = ...`.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

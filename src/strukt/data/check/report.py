@@ -21,14 +21,13 @@ class Report:
 
     Attributes:
         path: The path of the file.
-        kept: Maximum number of problems of each kind to keep. A kind is a broken rule, and whether the problem was
-            repaired.
+        kept: Maximum number of problems of each kind to keep. A kind is a rule, and whether the problem was repaired.
         problems: The problems in the order of reading, at most `kept` of each kind. Missing tags of CoNLL-U, which
             depend on the whole file, come last.
-        kinds: Number of problems of each kind, kept or not; the key is the pair of rule and whether repaired.
+        kinds: Number of problems of each kind, kept or not, by (rule, repaired).
         problem_count: Number of all problems, kept or not, except repaired ones.
         repair_count: Number of problems repaired by reading.
-        sentences: Number of sentences without problems.
+        sentences: Number of sentences without problems; missing tags of CoNLL-U do not count as problems here.
         words: Number of their words.
         longest: Number of words of the longest of these sentences; 0 if there are none.
         longest_line: The line on which this sentence begins; 0 if there is none.

@@ -45,7 +45,7 @@ def check(
             "none" in CoNLL-U; in column files, `I-X` must then follow `B-X` or `I-X` unless `partial` is true.
 
     Returns:
-        The report, with the problems in the order of reading, the counts, and the frequency of each label.
+        The report, with the problems, the counts, and the frequency of each label.
 
     Raises:
         DataError: If the file cannot be opened, or its format cannot be inferred or does not fit the task.

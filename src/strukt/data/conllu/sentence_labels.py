@@ -76,7 +76,7 @@ class Sentence(classes.Sentence):
         If the class is None, it stays as it is.
 
         Raises:
-            ValueError: If the class or a note cannot be written to a file.
+            ValueError: If the class or a note is blank, or cannot be written to a file.
         """
         said = ({} if label is None else {"label": label}) | notes
         lines = list(self.block.lines)

@@ -153,7 +153,7 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 
 
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield a problem if not all entities are annotated, and one for each pair of entities that cross.
+    """Yield a problem if not all entities are annotated, and one for each crossing pair (see `crossings`).
 
     Args:
         sentence: The sentence to check.
