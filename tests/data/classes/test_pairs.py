@@ -127,6 +127,8 @@ def test_a_class_that_cannot_be_written_is_refused():
 
 def test_an_empty_class_is_refused():
     (pair,) = read("A man sleeps.\tHe rests.\tentailment\n")
+    with pytest.raises(ValueError, match="label: ' ' is blank; give a class, or '-' for none"):
+        read("a\tb\n")[0].annotated(label=" ")
     with pytest.raises(ValueError, match="label: '' cannot be written"):
         pair.annotated(label="")
     assert str(pair.annotated()) == str(pair)

@@ -54,6 +54,8 @@ def test_annotating_makes_a_copy():
     for label in ("high", 10, "12"):
         with pytest.raises(ValueError, match=f"label is '{label}'; expected a digit, or '_' for no value"):
             sentence.annotated(label=label)
+    with pytest.raises(ValueError, match="arity: this note is written for the argument arities"):
+        sentence.annotated(arity="x")
     for arity in (-1, 1.5):
         with pytest.raises(ValueError, match=r"arities: got .*; expected whole numbers from 0 up"):
             sentence.annotated(arities=[arity, 2])

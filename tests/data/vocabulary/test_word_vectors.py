@@ -26,6 +26,11 @@ def test_compressed_files_and_words_with_spaces(tmp_path):
     assert (words.symbols, vectors.shape) == (("a", ". ."), (2, 2))
 
 
+def test_spaces_around_a_word_are_no_part_of_it(tmp_path):
+    words, _ = read(tmp_path / "vectors.txt", b"the  1 2\n a 3 4\n")
+    assert words.symbols == ("the", "a")
+
+
 def test_a_file_that_has_changed_is_read_again(tmp_path):
     path = tmp_path / "vectors.txt"
     for time, content in ((1, b"a 1 2\n"), (2, b"b 3 4\n")):
@@ -41,6 +46,7 @@ def test_a_file_that_has_changed_is_read_again(tmp_path):
         (b"a 1 2\nb 1\n", ":2: the vector of 'b' does not have 2 finite numbers"),
         (b"a 1 2\nb 1 x\n", ":2: the vector of 'b' does not have 2 finite numbers"),
         (b"a 1 2\nb 1 nan\n", ":2: the vector of 'b' does not have 2 finite numbers"),
+        (b"a 1 2\n 3 4\n", ":2: the vector of '' does not have"),
         (b"a\n", ":1: the vector of 'a' does not have 1 finite numbers"),
         (b"2 300\n", ": the file holds no vectors"),
     ],

@@ -57,6 +57,7 @@ def read_clusters(source: Source) -> dict[str, int]:
 
     Each line has the bit string of a cluster, such as 0110, a word, and its frequency, which is ignored, separated
     by TABs. Clusters are numbered from 0 in order of appearance. If a word occurs twice, its last cluster counts.
+    An empty file has no clusters.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

@@ -21,7 +21,7 @@ class Report:
 
     Attributes:
         path: The path of the file.
-        kept: Maximum number of problems of each kind to keep. A kind is a rule, and whether the problem was repaired.
+        kept: Maximum number of problems of each kind to keep. A kind is a rule and whether problems are repaired.
         problems: The problems in the order of reading, at most `kept` of each kind. Missing tags of CoNLL-U, which
             depend on the whole file, come last.
         kinds: Number of problems of each kind, kept or not, by (rule, repaired).

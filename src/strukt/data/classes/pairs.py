@@ -85,9 +85,11 @@ class LinePair(LineSentence, Pair):
         Earlier notes are removed. A missing class is written as `-`.
 
         Raises:
-            ValueError: If the class or a note cannot be written to a file.
+            ValueError: If the class is blank, or the class or a note cannot be written to a file.
         """
         written = cells("label", [(self.label or NONE) if label is None else label], 1)
+        if written[0].isspace():
+            raise ValueError(f"label: {label!r} is blank; give a class, or {NONE!r} for none")
         return LinePair(self.block_with(*self.fields[:2], *written, *note_fields(notes)))
 
 

@@ -173,6 +173,7 @@ class Sentence(entities.Sentence):
 
         Raises:
             ValueError: If `conllu.Sentence.with_misc` raises it.
+            DataError: If a note `Entity` has a malformed mention.
         """
         return _sentence(self.plain.with_misc(**values), self.fields, self.is_first, stop)
 

@@ -97,7 +97,7 @@ class Sentence(LineSentence):
             label: The value; None to keep the present one.
             arities: The number of arguments of each operator, written as a note; None for no such note, so that
                 the arities of the copy are those of the brackets.
-            notes: Further notes.
+            notes: Further notes, none with the key "arity".
 
         Raises:
             ValueError: If the value is neither a digit nor `NONE`, there is not one whole number of arguments for
@@ -113,6 +113,8 @@ class Sentence(LineSentence):
             raise ValueError(f"label is {written[0]!r}; expected a digit, or {NONE!r} for no value")
         if not all(str(arity).isdecimal() for arity in arities or ()):
             raise ValueError(f"arities: got {list(arities or ())}; expected whole numbers from 0 up")
+        if ARITY.removesuffix("=") in notes:
+            raise ValueError("arity: this note is written for the argument arities; give that instead")
         noted = [] if arities is None else [ARITY + " ".join(map(str, arities))]
         block = self.block_with(*written, expression, *noted, *note_fields(notes))
         return Sentence(block, self.expression, arities)

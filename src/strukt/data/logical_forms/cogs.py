@@ -79,13 +79,15 @@ class Sentence(LineSentence):
 
         Raises:
             ValueError: If there is no such column, there is not one value for each word, a value cannot be written
-                to a file, a parent is not a whole number, or the sentence has no tags and some columns are not
-                named.
+                to a file or has white space, a parent is not a whole number, or the sentence has no tags and some
+                columns are not named.
         """
         _require_columns(columns)
         words = self.forms
         known = {} if self.tags is None else self.tags._asdict()
         values = known | {name: cells(name, column, len(words)) for name, column in columns.items()}
+        if spaced := [tag for column in values.values() for tag in column if tag.split() != [tag]]:
+            raise ValueError(f"{spaced[0]!r} is no tag: a logical form has spaces around tags; use one word")
         if len(values) < len(Tags._fields):
             raise ValueError(f"the sentence has no tags to keep; give all of {', '.join(Tags._fields)}")
         tags = Tags(**values)

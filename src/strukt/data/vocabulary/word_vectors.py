@@ -56,8 +56,9 @@ def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
             continue
         size = size or len(parts) - 1
         word, *numbers = line.rstrip().rsplit(" ", size)
+        word = word.strip(" ")
         vector = _vector(numbers)
-        if size < 1 or len(vector) != size or not np.isfinite(vector).all():
+        if size < 1 or not word or len(vector) != size or not np.isfinite(vector).all():
             raise DataError(
                 f"the vector of {word!r} does not have {max(size, 1)} finite numbers, like the first one; write a "
                 "word and its numbers, with spaces between them",
