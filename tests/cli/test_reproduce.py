@@ -58,6 +58,13 @@ def test_commands_are_printed_and_not_run(tiny, capsys):
     assert not (tiny / "reproduced").exists()
 
 
+def test_commands_say_if_only_the_first_sentences_are_read(capsys):
+    assert main(["reproduce", "alignments", "--commands", "--rows", "published-matching", "crf"]) == 0
+    whole, first = capsys.readouterr().out.splitlines()
+    assert whole.endswith("--trainer.seed 1")
+    assert first.endswith("--trainer.seed 1  # only the first sentences of files: train 18,000, dev 2,000")
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -44,12 +44,19 @@ def run(arguments: list[str]) -> int:
     table = tables.load(console.choose(options.table, tables.names(), "table"))
     rows = [table.row(console.choose(name, table.names, "row")) for name in options.rows or table.names]
     if options.commands:
-        print("\n".join(row.command(seed, options.quick) for seed in options.seeds for row in rows))
+        print("\n".join(_command(row, seed, options.quick) for seed in options.seeds for row in rows))
         return 0
     results = _reproduced(table, rows, options)
     console.message(table.about)
     print(aligned(comparison(table, rows, results)))
     return 0
+
+
+def _command(row: Row, seed: int, quick: bool) -> str:
+    """Return the command that trains a row; a comment has the numbers of sentences, unless all are read."""
+    command, first = row.command(seed, quick), row.version(quick).first
+    numbers = ", ".join(f"{split} {count:,}" for split, count in first.items())
+    return f"{command}  # only the first sentences of files: {numbers}" if first else command
 
 
 def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Results:
@@ -65,8 +72,8 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
         return parse(task, arguments).config
 
     def announce(row: Row, seed: int) -> None:
-        command = row.command(seed, options.quick)
         expected = minutes(row.version(options.quick).minutes)
+        command = _command(row, seed, options.quick)
         console.message(f"{row.title}, seed {seed} (expected minutes: {expected}): {command}")
 
     name = f"{table.name}-quick" if options.quick else table.name
