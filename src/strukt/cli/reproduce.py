@@ -16,7 +16,8 @@ from strukt.cli.termination import Terminated
 from strukt.cli.train import interruptible
 from strukt.errors import MissingExtraError
 from strukt.reproduce import table as tables
-from strukt.reproduce.report import comparison, minutes, overview
+from strukt.reproduce.report import comparison, expected_minutes, minutes, overview
+from strukt.reproduce.results import recorded
 
 if TYPE_CHECKING:
     from strukt.reproduce.results import Results
@@ -72,10 +73,11 @@ def _reproduced(table: Table, rows: Sequence[Row], options: Namespace) -> Result
         return parse(task, arguments).config
 
     def announce(row: Row, seed: int) -> None:
-        expected = minutes(row.version(options.quick).minutes)
+        expected = minutes(expected_minutes(row, known))
         command = _command(row, seed, options.quick)
         console.message(f"{row.title}, seed {seed} (expected minutes: {expected}): {command}")
 
+    known = recorded(table.name, options.quick)
     name = f"{table.name}-quick" if options.quick else table.name
     place = Place(Path(options.output or f"{DEFAULT_OUTPUT}/{name}"), table, options.quick)
     find = partial(provide, table, folder=Path(options.data), wait=wait, watch=watch)

@@ -24,20 +24,25 @@ def overview(tables: Iterable[Table]) -> list[Sequence[str]]:
 
 
 def _overview(table: Table) -> Sequence[str]:
-    runs = recorded(table.name, quick=False)
+    runs, short = (recorded(table.name, quick) for quick in (False, True))
     return (
         table.name,
         str(len(table.rows)),
         str(sum(bool(runs.of(row)) for row in table.rows)),
-        total_minutes(table, quick=False),
-        total_minutes(table, quick=True),
+        total_minutes(table, runs),
+        total_minutes(table, short),
         f"{table.title}: {table.source}",
     )
 
 
-def total_minutes(table: Table, quick: bool) -> str:
-    """Format the total of the expected minutes of all rows, for one seed; a plus marks rows of unknown minutes."""
-    each = [row.version(quick).minutes for row in table.rows]
+def total_minutes(table: Table, known: Results) -> str:
+    """Format the total of the expected minutes of all rows, for one seed; a plus marks rows of unknown minutes.
+
+    Args:
+        table: The table.
+        known: The recorded results of the table, or of its quick version.
+    """
+    each = [expected_minutes(row, known) for row in table.rows]
     known = [number for number in each if number is not None]
     return f"{minutes(sum(known))}{'+' if len(known) < len(each) else ''}" if known else NONE
 
@@ -100,6 +105,17 @@ def mean_minutes(runs: Iterable[Run]) -> float | None:
     """Return the mean minutes of runs whose minutes are known; None if there are none."""
     known = [run.minutes for run in runs if run.minutes is not None]
     return mean(known) if known else None
+
+
+def expected_minutes(row: Row, known: Results) -> float | None:
+    """Return the mean minutes of the recorded runs of a row; without any, the estimate, or None.
+
+    Args:
+        row: The row.
+        known: The recorded results of its table, or of the quick version.
+    """
+    measured = mean_minutes(known.of(row))
+    return row.version(known.quick).minutes if measured is None else measured
 
 
 def minutes(number: float | None) -> str:
