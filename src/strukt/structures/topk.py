@@ -24,12 +24,6 @@ class Normalised(Protocol):
 class TopK(tuple[Tensor, Tensor]):
     """The k best structures: a named pair ``scores, events``, with probabilities on demand.
 
-    Args:
-        scores: ``batch + (k,)``, in descending order; padded with -inf if there are fewer than k structures.
-            Differentiable.
-        events: ``batch + (k,) + event_shape``; padded with -1 if there are fewer than k structures.
-        source: The distribution, whose log-partition normalises the probabilities.
-
     `StructuredDistribution.topk` returns them. Functions can return them under ``torch.func.vmap`` and
     ``torch.compile``.
 
@@ -51,18 +45,25 @@ class TopK(tuple[Tensor, Tensor]):
     _source: Normalised
 
     def __new__(cls, scores: Tensor, events: Tensor, source: Normalised) -> Self:
+        """Return the pair of scores and events.
+
+        Args:
+            scores: ``batch + (k,)``, in descending order.
+            events: ``batch + (k,) + event_shape``.
+            source: The distribution, whose log-partition normalises the probabilities.
+        """
         made = super().__new__(cls, (scores, events))
         made._source = source
         return made
 
     @property
     def scores(self) -> Tensor:
-        """The scores ``batch + (k,)``, descending; padded with -inf."""
+        """The scores ``batch + (k,)``, descending; padded with -inf if there are fewer. Differentiable."""
         return self[0]
 
     @property
     def events(self) -> Tensor:
-        """The structures ``batch + (k,) + event_shape``; padded with -1."""
+        """The structures ``batch + (k,) + event_shape``; padded with -1 if there are fewer."""
         return self[1]
 
     @property
