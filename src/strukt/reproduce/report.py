@@ -43,8 +43,8 @@ def total_minutes(table: Table, known: Results) -> str:
         known: The recorded results of the table, or of its quick version.
     """
     each = [expected_minutes(row, known) for row in table.rows]
-    known = [number for number in each if number is not None]
-    return f"{minutes(sum(known))}{'+' if len(known) < len(each) else ''}" if known else NONE
+    expected = [number for number in each if number is not None]
+    return f"{minutes(sum(expected))}{'+' if len(expected) < len(each) else ''}" if expected else NONE
 
 
 def comparison(table: Table, rows: Iterable[Row], results: Results) -> list[Sequence[str]]:
