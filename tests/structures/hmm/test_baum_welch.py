@@ -240,6 +240,34 @@ def test_restarts_find_the_states_from_any_start(kind):
     assert good.log_probs[-1] > true.log_prob(x).sum() - 5
 
 
+@pytest.mark.parametrize(
+    ("emission", "prior", "field"),
+    [
+        (Gaussian(torch.zeros(2, 1), torch.ones(2, 1)), GaussianPrior(mean=torch.zeros(3)), "mean"),
+        (
+            Gaussian(torch.zeros(2, 1), torch.ones(2, 1)),
+            GaussianPrior(mean_weight=torch.ones(2, 1)),
+            "mean_weight",
+        ),
+        (Gaussian(torch.zeros(2, 1), torch.ones(2, 1)), GaussianPrior(scatter=torch.ones(3)), "scatter"),
+        (
+            Gaussian(torch.zeros(2, 1), torch.ones(1, 1)),
+            GaussianPrior(scatter_weight=torch.ones(2)),
+            "scatter_weight",
+        ),
+        (Poisson(torch.ones(2, 1)), PoissonPrior(total=torch.ones(3)), "total"),
+        (Poisson(torch.ones(2, 1)), PoissonPrior(weight=torch.ones(3)), "weight"),
+    ],
+    ids=["mean", "mean_weight", "scatter", "scatter_weight", "total", "weight"],
+)
+def test_priors_fit_the_parameters(emission, prior, field):
+    hmm, priors = HMM(torch.zeros(2), torch.zeros(2, 2), emission), Priors(emission=prior)
+    counts = hmm.expected_counts(torch.tensor([[1.0], [2.0]]))
+    for call in (partial(hmm.maximised, counts), hmm.log_prior):
+        with pytest.raises(ValueError, match=rf"priors\.emission\.{field} has shape .*; expected one that"):
+            call(priors)
+
+
 def test_restarts_repeat_with_a_seed_and_words_have_them_too():
     hmm, x = model("low rank", v=5), words(6, 8, v=5)
     fits = []

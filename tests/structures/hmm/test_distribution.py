@@ -341,6 +341,18 @@ def test_the_model_on_some_of_the_states():
     assert torch.allclose(part.log_prob(words(4)), enumerated.log_prob(part, words(4)))
 
 
+@pytest.mark.parametrize("states", [[0, 2], torch.tensor([0.0, 2.0]), torch.tensor([True, False, True])])
+def test_selected_states_are_indices(states):
+    with pytest.raises(ValueError, match=r"states is of type .*; expected a LongTensor of shape \(k,\)"):
+        model("dense").select(states)
+
+
+@pytest.mark.parametrize("storage", ["bfloat16", torch.int8])
+def test_probabilities_are_stored_as_floating_point_numbers(storage):
+    with pytest.raises(ValueError, match=r"storage is .*; expected a type such as torch\.bfloat16, or None"):
+        HMM(torch.zeros(2), torch.zeros(2, 2), torch.zeros(2, 3), storage=storage)
+
+
 def test_batches_of_any_shape():
     hmm, x = model("low rank"), words(2, 3, 5)
     assert hmm.log_prob(x).shape == (2, 3)

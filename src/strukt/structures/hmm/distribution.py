@@ -6,11 +6,11 @@ import math
 import os
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 from torch.optim import Optimizer
 from typing_extensions import Self
 
+from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.structures.hmm import baum_welch, saved
 from strukt.structures.hmm.estimation import HMMEstimation
@@ -92,7 +92,7 @@ class HMM(HMMEstimation):
             optimizer: A function from a list of parameters to an optimiser, such as ``torch.optim.LBFGS``, for
                 gradient steps; None for expectation maximisation (EM, Baum-Welch).
 
-        Impossible sequences are left out, with a warning; among several fits, those with the fewest are preferred.
+        Impossible sequences are left out; of several fits, the best is one that leaves out the fewest.
 
         Raises:
             ValueError: As for `log_prob`; or if a setting is out of its range, a prior does not belong to these
@@ -100,6 +100,9 @@ class HMM(HMMEstimation):
                 infinite.
             NotImplementedError: If ``optimizer`` is None, and EM has no closed form for the emission, as for
                 `Embedded`.
+
+        Warns:
+            UserWarning: If the fit left out impossible sequences.
 
         Examples:
             >>> import torch
@@ -125,6 +128,8 @@ class HMM(HMMEstimation):
     def aic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return Akaike's information criterion (AIC) for all observations together, ``()``; lower is better.
 
+        It is +inf if a sequence is impossible.
+
         Raises:
             ValueError: As for `log_prob`, which describes x and lengths.
         """
@@ -133,7 +138,7 @@ class HMM(HMMEstimation):
     def bic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the Bayesian information criterion (BIC) for all observations together, ``()`` (Schwarz 1978).
 
-        Lower is better; the sample size is the number of observations.
+        Lower is better; the sample size is the number of observations. It is +inf if a sequence is impossible.
 
         Raises:
             ValueError: As for `log_prob`, which describes x and lengths.
@@ -174,10 +179,11 @@ class HMM(HMMEstimation):
             states: ``(k,)``, the indices of the states, in ascending order; on a GPU the order is not checked.
 
         Raises:
-            ValueError: If there is no such state, the states are not in ascending order, or there are not equally
-                many of each block of a `Blocked` emission.
+            ValueError: If ``states`` is no LongTensor, is empty, names a state that does not exist, or is not in
+                ascending order, or if there are not equally many states of each block of a `Blocked` emission.
         """
-        if states.is_cpu and states.dtype != torch.bool and len(states):
+        arguments.integers("states", states, "(k,)", self.initial.device)
+        if states.is_cpu and len(states):
             ascending = bool((states[1:] > states[:-1]).all())
             if not ascending or not 0 <= int(states[0]) <= int(states[-1]) < self.states:
                 highest = self.states - 1

@@ -62,8 +62,8 @@ class HMMInference(HMMParameters):
             state of the next observation, ``(*, z)``. After impossible observations these are -inf and zeros.
 
         Raises:
-            ValueError: If shapes or types do not fit, an observation is invalid, or ``state`` has a negative
-                entry.
+            ValueError: If shapes or types do not fit, an observation is invalid, or ``state`` holds a negative
+                number or NaN.
         """
         factors = self.transition.factors()
         seen = self._observed(x, lengths, by_block=factors[1] is None)
@@ -159,9 +159,9 @@ class HMMInference(HMMParameters):
         """Draw observations ``sample_shape + (length, *event)``; O(z + r + v) time per word at low rank.
 
         Raises:
-            InfeasibleError: If a sample reaches a state that emits no word or, before its end, one without
-                successor.
-            ValueError: If ``length`` is not a whole number of 0 or more.
+            InfeasibleError: If no first state is possible, or a sample reaches a state that emits no word or,
+                before its end, one without successor.
+            ValueError: If ``length`` is not a whole number of 0 or more, or ``sample_shape`` no sequence of sizes.
         """
         return self.sample_with_states(sample_shape, length).x
 
@@ -174,9 +174,9 @@ class HMMInference(HMMParameters):
             ``sample_shape + (length,)``.
 
         Raises:
-            InfeasibleError: If a sample reaches a state that emits no word or, before its end, one without
-                successor.
-            ValueError: If ``length`` is not a whole number of 0 or more.
+            InfeasibleError: If no first state is possible, or a sample reaches a state that emits no word or,
+                before its end, one without successor.
+            ValueError: If ``length`` is not a whole number of 0 or more, or ``sample_shape`` no sequence of sizes.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
         if not isinstance(length, Integral) or length < 0:
@@ -266,7 +266,8 @@ class HMMInference(HMMParameters):
 
         Raises:
             InfeasibleError: If some sequence is impossible.
-            ValueError: As for `log_prob`, which describes x and lengths.
+            ValueError: As for `log_prob`, which describes x and lengths; or if ``sample_shape`` is no sequence of
+                sizes.
         """
         samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():

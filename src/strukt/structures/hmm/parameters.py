@@ -80,6 +80,8 @@ class HMMParameters(HMMPeerNames):
                     f"{part!r} has dtype {part.parameters[0].dtype}, and other scores have dtype "
                     f"{self.initial.dtype}; expected one dtype for all"
                 )
+        if storage is not None and not (isinstance(storage, torch.dtype) and storage.is_floating_point):
+            raise ValueError(f"storage is {storage!r}; expected a type such as torch.bfloat16, or None")
         self.checkpoint, self.storage = checkpoint, storage
         self._validate_args = validates(validate_args)
         if self._validate_args:

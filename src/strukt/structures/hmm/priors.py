@@ -10,6 +10,8 @@ from typing import TypeAlias, TypeVar
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments
+
 
 @dataclass(frozen=True)
 class GaussianPrior:
@@ -21,9 +23,9 @@ class GaussianPrior:
 
     Args:
         mean: A number, or a tensor that broadcasts to the means.
-        mean_weight: A number, or one for each mean.
+        mean_weight: A number, or ``(z,)``, one for each mean; ``(z, m)`` in a `GaussianMixture`.
         scatter: A number (the diagonal of a matrix), or a tensor that broadcasts to the covariances.
-        scatter_weight: A number, or one for each covariance.
+        scatter_weight: A number, or one for each covariance; with tied covariances, ``(1,)``.
         concentration: The concentration of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
 
     Raises:
@@ -97,7 +99,7 @@ class Priors:
             flat.
         transition: The concentration of the Dirichlet prior of each row of the transition matrix: a number; or
             ``(z, z)`` for `Dense`, ``(z, 2 w + 1)`` for `Banded`. At low rank a number, for the rows of both
-            factors. 1 is flat.
+            factors. 1 is flat; below 1, small counts become 0.
         emission: The concentration of the Dirichlet prior of the v words in each state, a number or ``(z, v)``; a
             `GaussianPrior` or a `PoissonPrior` for emissions of vectors. None is flat.
 
@@ -184,6 +186,17 @@ def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
             "these emissions"
         )
     return prior
+
+
+def fitting(name: str, value: float | Tensor, like: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return a field of a prior on emissions as a tensor in the type and on the device of another.
+
+    Raises:
+        ValueError: If it does not broadcast to ``shape``.
+    """
+    tensor = torch.as_tensor(value, dtype=like.dtype, device=like.device)
+    arguments.fitting(f"priors.emission.{name}", tensor, torch.Size(shape))
+    return tensor
 
 
 def _require_numbers(name: str, value: float | Tensor, least: float) -> None:

@@ -45,10 +45,12 @@ class Fit(NamedTuple, Generic[Model]):
     """A fitted model; see `HMM.fit`.
 
     Attributes:
-        model: The best model.
+        model: The model after the last step.
         log_probs: ``(steps taken,)``, the log-probability of the observations before each step, plus the
             log-density of the parameters under the priors, up to a constant.
         converged: Whether the last improvement was at most the tolerance.
+
+    The last step of an optimiser, unlike one of EM, may have made the model worse.
     """
 
     model: Model

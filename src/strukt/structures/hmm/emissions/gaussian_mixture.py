@@ -32,7 +32,8 @@ class GaussianMixture(Vectors):
         covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 means
             that all states, all components, or all dimensions of variances share a value.
 
-    Observations ``x`` are tensors ``(*, n, d)``.
+    Observations ``x`` are tensors ``(*, n, d)``. After an M step, the variance in each direction is at least a
+    millionth of that of all observations.
 
     Raises:
         ValueError: If shapes or types do not fit. `HMM` also checks that covariances are positive definite and

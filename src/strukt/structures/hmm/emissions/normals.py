@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, distributions
 
-from strukt.structures.hmm.priors import GaussianPrior
+from strukt.structures.hmm.priors import GaussianPrior, fitting
 
 PIECE = 1 << 16
 """The number of entries of a table of vectors relative to means: larger tables take twice as long per entry."""
@@ -142,8 +142,8 @@ def maximised(
     """
     full = are_full(means, covariances)
     weights, vectors, squares = totals(sums, full)
-    strength = _tensor(prior.mean_weight, sums).expand(weights.shape)
-    expected = (_tensor(prior.mean, sums) - centre.double()).expand(vectors.shape)
+    strength = fitting("mean_weight", prior.mean_weight, sums, weights.shape).expand(weights.shape)
+    expected = (fitting("mean", prior.mean, sums, means.shape) - centre.double()).expand(vectors.shape)
     whole = (strength + weights).unsqueeze(-1)
     old = (means - centre).double()
     mean = torch.where(whole > 0, (strength.unsqueeze(-1) * expected + vectors) / _or_one(whole), old)
@@ -158,7 +158,7 @@ def maximised(
     scatter = scatter.sum_to_size(*lead, *squares.shape[weights.dim() :]) + _prior_scatter(
         prior, means, covariances
     )
-    count = weights.sum_to_size(lead) + _tensor(prior.scatter_weight, sums)
+    count = weights.sum_to_size(lead) + fitting("scatter_weight", prior.scatter_weight, sums, lead)
     covariance = scatter / _like(_or_one(count), scatter)
     if not full:
         covariance = covariance.mean(-1, keepdim=True) if covariances.shape[-1] == 1 else covariance
@@ -177,11 +177,12 @@ def log_prior(means: Tensor, covariances: Tensor, prior: GaussianPrior) -> Tenso
         trace = ((whiten @ scatter.reshape(-1, d, d)) * whiten).sum()
     else:
         trace = (whiten.square() * scatter.reshape(-1, d)).sum()
-    counts = _tensor(prior.scatter_weight, means).expand(lead).reshape(-1)
-    away = means - _tensor(prior.mean, means)
+    counts = fitting("scatter_weight", prior.scatter_weight, means, lead).expand(lead).reshape(-1)
+    away = means - fitting("mean", prior.mean, means, means.shape)
     every = whitening(means, covariances)[0].reshape(*means.shape, *([d] if full else []))
     white = (every @ away.unsqueeze(-1)).squeeze(-1) if full else every * away
-    pull = (_tensor(prior.mean_weight, means) * white.square().sum(-1)).sum()
+    strength = fitting("mean_weight", prior.mean_weight, means, means.shape[:-1])
+    pull = (strength * white.square().sum(-1)).sum()
     density: Tensor = (counts * log_scale).sum() - 0.5 * (trace + pull)
     return density
 
@@ -262,17 +263,14 @@ def _floored(covariance: Tensor, variance: Tensor, full: bool) -> Tensor:
 def _prior_scatter(prior: GaussianPrior, means: Tensor, covariances: Tensor) -> Tensor:
     """Return the prior's scatter for each covariance, ``(*lead, d)`` or ``(*lead, d, d)``, in double precision."""
     d, lead = means.shape[-1], covariances.shape[: means.dim() - 1]
-    scatter = _tensor(prior.scatter, means).double()
-    if not are_full(means, covariances):
+    full = are_full(means, covariances)
+    scatter = fitting("scatter", prior.scatter, means, (*lead, *([d, d] if full else [d]))).double()
+    if not full:
         return scatter.expand(*lead, d)
     matrix = (
         scatter * torch.eye(d, dtype=scatter.dtype, device=scatter.device) if not scatter.dim() else scatter
     )
     return matrix.expand(*lead, d, d)
-
-
-def _tensor(value: float | Tensor, like: Tensor) -> Tensor:
-    return torch.as_tensor(value, dtype=like.dtype, device=like.device)
 
 
 def _like(value: Tensor, other: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from strukt.structures.hmm.emissions.base import Parameters
 from strukt.structures.hmm.emissions.gaussian import mixture
 from strukt.structures.hmm.emissions.k_means import clusters
 from strukt.structures.hmm.emissions.vectors import Vectors
-from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, prior_of
+from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, fitting, prior_of
 
 FLOOR = 1e-6
 """The least rate, relative to that of all observations: a rate of 0 would forbid positive counts forever."""
@@ -87,9 +87,9 @@ class Poisson(Vectors):
         return torch.stack([weights.mT @ torch.ones_like(counts), weights.mT @ counts], 1)
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        prior = prior_of(PoissonPrior, prior)
+        total, weight = self._pseudo_counts(prior, statistics)
         seen, counts = (part.reshape(self.rates.shape) for part in statistics.unbind(1))
-        weights, totals = seen + prior.weight, counts + prior.total
+        weights, totals = seen + weight, counts + total
         rates = torch.where(weights > 0, totals / torch.where(weights > 0, weights, 1.0), self.rates.detach())
         overall = counts.sum(0) / seen.sum(0)
         return type(self)(
@@ -97,8 +97,8 @@ class Poisson(Vectors):
         )
 
     def log_prior(self, prior: EmissionPrior) -> Tensor:
-        prior = prior_of(PoissonPrior, prior)
-        return (prior.total * self.rates.log() - prior.weight * self.rates).sum()
+        total, weight = self._pseudo_counts(prior, self.rates)
+        return (total * self.rates.log() - weight * self.rates).sum()
 
     def redrawn(self, values: Tensor) -> Self:
         counts = self._rows(values).to(self.rates.dtype)
@@ -120,6 +120,14 @@ class Poisson(Vectors):
 
     def from_unconstrained(self, parameters: Parameters) -> Self:
         return type(self)(*(numbers.exp() for numbers in parameters))
+
+    def _pseudo_counts(self, prior: EmissionPrior, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the total and the weight of a prior, checked to broadcast to the rates."""
+        known, shape = prior_of(PoissonPrior, prior), self.rates.shape
+        return (
+            fitting("total", known.total, like, shape),
+            fitting("weight", known.weight, like, shape),
+        )
 
     def _rows(self, values: Tensor) -> Tensor:
         """Return values ``(m,)`` or ``(m, d)`` as rows ``(m, d)``."""
