@@ -236,6 +236,9 @@ def test_each_variable_may_have_its_settings():
     ):
         with pytest.raises(ValueError, match=f"{name} is tensor"):
             BinaryCRF(unary, pairwise).mean_field(**{name: torch.tensor(wrong)})
+        for shape in ((2,), (2, 3)):
+            with pytest.raises(ValueError, match=rf"{name} has shape .*; expected a number or \(3,\)"):
+                BinaryCRF(unary, pairwise).mean_field(**{name: torch.full(shape, 0.5)})
 
 
 def test_implicit_gradients_that_are_not_found_are_warned_of():

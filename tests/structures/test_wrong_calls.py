@@ -351,6 +351,11 @@ def test_parts_of_another_size():
         strukt.KSubset(torch.zeros(2, 3), 1).from_parts(torch.ones(2, 1))
 
 
+def test_parts_that_are_no_tensor():
+    with pytest.raises(ValueError, match=r"^parts is a list; expected a tensor, as `to_parts` returns$"):
+        strukt.KSubset(torch.zeros(3), 1).from_parts([1, 0, 0])
+
+
 def test_a_partial_event_is_one_of_each_item():
     with pytest.raises(ValueError, match=r"^event has shape \(5, 2, 3\); expected one that .* \(2, 3\)$"):
         chain(2).partial_log_prob(torch.zeros(5, 2, 3, dtype=torch.long), torch.ones(2, 3, dtype=torch.bool))

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from strukt.inference.regularizers import REGULARIZERS
 from strukt.inference.settings import (
+    for_each,
     holds,
     require_damping,
     require_iterations,
@@ -42,8 +43,9 @@ class MeanField(Generic[Marginals]):
 
     Attributes:
         marginals: The probability that each variable is 1, in the shape of the variables; differentiable.
-        energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable. Infinite if all
-            variables of a group are forbidden, or both of a forbidden pair have a positive probability.
+        energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable. +inf if all
+            variables of a group or both values of a variable are forbidden, or both of a forbidden pair have a
+            positive probability.
         free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. With all
             weights 1, it is never below minus the log-partition. It never rises unless blocks that depend on each
             other are updated at once, or a step size below 1 is combined with damping.
@@ -184,10 +186,8 @@ class _Solver:
         self._model, self._schedule, self._settings = model, schedule, settings
         self._regularizer = REGULARIZERS[settings.regularizer]
         self._weight, self._step_size, self._damping = (
-            torch.as_tensor(setting, dtype=model.scores.dtype, device=model.scores.device).expand(
-                model.scores.shape[1]
-            )
-            for setting in (settings.weight, settings.step_size, settings.damping)
+            for_each(name, getattr(settings, name), model.scores)
+            for name in ("weight", "step_size", "damping")
         )
         self._damps, self._steps = bool(self._damping.any()), bool((self._step_size < 1).any())
 

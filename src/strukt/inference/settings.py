@@ -43,6 +43,18 @@ def require_step(step_size: float | Tensor, name: str = "step_size") -> None:
         raise ValueError(f"{name} is {step_size}; expected a number above 0 and up to 1")
 
 
+def for_each(name: str, setting: float | Tensor, scores: Tensor) -> Tensor:
+    """Return a setting for each variable, ``(V,)``.
+
+    Raises:
+        ValueError: If it is neither a number nor ``(V,)``.
+    """
+    value = torch.as_tensor(setting, dtype=scores.dtype, device=scores.device)
+    if value.dim() > 1 or value.shape[-1:] not in ((), (1,), scores.shape[1:]):
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected a number or {tuple(scores.shape[1:])}")
+    return value.expand(scores.shape[1])
+
+
 def require_one_of(name: str, value: str, known: Sequence[str]) -> None:
     """Raise ValueError unless the value of an option is among the known ones."""
     if value not in known:

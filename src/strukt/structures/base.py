@@ -142,13 +142,16 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         """Return the events of 0/1 vectors of parts, the inverse of `to_parts`.
 
         Args:
-            parts: ``sample_shape + batch +`` the part axes of the main scores.
+            parts: ``sample_shape + batch +`` the part axes of the main scores. They are not checked to be those of
+                a structure.
 
         Raises:
-            ValueError: If the parts have a wrong shape.
+            ValueError: If the parts are no tensor, or do not end in these part axes.
             NotImplementedError: If parts do not determine the event, as in `BitSpanTree`.
         """
         expected = self.scores[0].shape[-len(self.extents[0]) :]
+        if not isinstance(parts, Tensor):
+            raise ValueError(f"parts is a {type(parts).__name__}; expected a tensor, as `to_parts` returns")
         if parts.shape[-len(expected) :] != expected:
             raise ValueError(
                 f"parts has shape {tuple(parts.shape)}; expected it to end in the part axes of "

@@ -281,6 +281,14 @@ def test_declarations_do_not_mix():
         p.weights(np.ones((2, 2), bool))
 
 
+@pytest.mark.parametrize("allowed", [np.ones((2, 2), int), np.array(True)], ids=["integers", "no axis"])
+def test_weights_are_declared_by_a_boolean_array(allowed):
+    with pytest.raises(ValueError, match=r"allowed is of type .* and shape .*; expected Booleans \(rows, ...\)"):
+        ProgramBuilder().weights(allowed)
+    assert ProgramBuilder().weights([[True, False]]).tolist() == [[0, -1]]
+    assert ProgramBuilder().scattered([3, -1]).tolist() == [0, -1]
+
+
 def a_leaf_beside_the_chart():
     p, weight, first, _, _, one = chain_of(3)
     p.leaf(np.array(50))

@@ -23,10 +23,10 @@ ALIVE: WeakValueDictionary[int, Program] = WeakValueDictionary()
 
 @dataclass(frozen=True, eq=False)
 class Program(Shown):
-    """A recursion as a table: the total that each cell of a flat chart holds. `ProgramBuilder` writes it.
+    """A recursion as a table of sums over the cells of a chart, which `ProgramBuilder` writes.
 
-    The columns of a row are out, mirror, left, right, count, w and each. It means the following, where a factor is
-    1 if its column is negative::
+    A row is one sum; its columns are out, mirror, left, right, count, w and each. It means the following, where a
+    factor is 1 if its column is negative::
 
         value[out] = value[mirror] = weight[w] * sum over k < count of
                                      value[left + k] * value[right + k] * weight[each + k]
@@ -89,7 +89,9 @@ class Program(Shown):
 
 
 class ProgramBuilder:
-    """Builder of a program: arrays of cells, arrays of weights, and sums over them, addressed by indices.
+    """Write a recursion as a `Program` for `TableStructure`: sums over cells and weights, given by their indices.
+
+    Weights are the exponentials of scores; a cell holds the total of a subproblem, such as that of a span.
 
     Each structure must have exactly one derivation, that is, one choice of a term in each sum from the total down
     to the leaves, and use a weight at most once. `TableStructure` checks that, not the builder.
@@ -124,15 +126,20 @@ class ProgramBuilder:
         """Declare all weights in one call. Every structure uses one weight of each row, or ``times`` in total.
 
         Args:
-            allowed: ``(rows, ...)``, Boolean mask of the main scores of an item that have a weight.
+            allowed: ``(rows, ...)``, a Boolean array, True for the main scores of an item that have a weight.
             times: The number of weights that every structure uses; None for one of each row.
 
         Returns:
             The indices of the weights, in the shape of ``allowed``; -1 where there is no weight.
 
         Raises:
-            ValueError: If weights were declared before.
+            ValueError: If weights were declared before, or ``allowed`` is not Boolean or has no axis.
         """
+        allowed = np.asarray(allowed)
+        if allowed.dtype != bool or not allowed.ndim:
+            raise ValueError(
+                f"allowed is of type {allowed.dtype} and shape {allowed.shape}; expected Booleans (rows, ...)"
+            )
         if len(self._times):
             raise ValueError("weights are declared already; declare all in one call, or all by scattered")
         numbers = np.full(allowed.shape, -1)
@@ -163,6 +170,7 @@ class ProgramBuilder:
         """
         if self._places.shape[1] > 1:
             raise ValueError("weights are declared already, with several axes of places; declare all by scattered")
+        places = np.asarray(places)
         there = places >= 0
         first, count = int(self._groups[-1]), np.count_nonzero(there)
         numbers = np.full(places.shape, -1)

@@ -22,7 +22,7 @@ from strukt.structures.indicator import AbsenceStructure
 
 
 class BinaryCRF(AbsenceStructure):
-    """The fully connected binary CRF, a Boltzmann machine.
+    """The fully connected binary CRF, a Boltzmann machine (Ackley, Hinton and Sejnowski 1985).
 
     The score of a 0/1 vector s is sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j, where i and j differ.
 
@@ -33,6 +33,8 @@ class BinaryCRF(AbsenceStructure):
             be NaN or +inf.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
+
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are 0/1 vectors ``batch + (n,)``, -1 in the padding. Exact operators enumerate: O(2^n) time and memory
     per item, for n up to 20; `max_marginals` takes O(n 2^n) time. For larger n they raise NotImplementedError,
@@ -100,9 +102,9 @@ class BinaryCRF(AbsenceStructure):
     ) -> MeanField[Tensor]:
         """Return the mean-field approximation by independent variables, for any n; differentiable.
 
-        Sequential sweeps do not raise the free energy, unless a step size below 1 is combined with damping. A
-        parallel sweep is a single matrix product, but may oscillate without damping or a small step. Time O(n^2)
-        per sweep.
+        It starts from the distributions of the unary scores alone. Sequential sweeps do not raise the free energy,
+        unless a step size below 1 is combined with damping. A parallel sweep is a single matrix product, but may
+        oscillate without damping or a small step. Time O(n^2) per sweep.
 
         Args:
             iterations: The largest number of sweeps over all variables.
@@ -116,7 +118,7 @@ class BinaryCRF(AbsenceStructure):
             gradients: ``unrolled`` through all sweeps, or ``implicit``, at the fixed point only.
 
         Raises:
-            ValueError: If an option is out of range.
+            ValueError: If an option is out of range, or has a wrong shape.
 
         Warns:
             UserWarning: If ``tol`` is not None and some item has not converged after all sweeps.
