@@ -19,7 +19,8 @@ class StruktError(Exception):
 class InfeasibleError(StruktError, ValueError):
     """Every structure of some batch items is forbidden, so these items have no mode and no sample.
 
-    Guides raise it if no text can meet their constraint.
+    Constrained decoding raises it if no text can meet the constraint, and hidden Markov models if observations are
+    impossible.
 
     Examples:
         >>> import torch
@@ -31,7 +32,7 @@ class InfeasibleError(StruktError, ValueError):
 
 
 class OutOfRangeError(StruktError, ValueError):
-    """A number is NaN, infinite, or too large to compute with, or a number to be drawn is outside its range.
+    """A number is NaN, infinite or too large to compute with, or outside the range that a picture can show.
 
     As a score, -inf is no error: it forbids a part.
 

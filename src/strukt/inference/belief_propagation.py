@@ -27,7 +27,8 @@ class BeliefPropagation:
         pairwise_marginals: ``batch + (n, n)``, the estimated probability that both variables are 1, with the
             marginals on the diagonal; differentiable. For pairs with score 0 it is the product of the marginals,
             even if other pairs connect the variables.
-        log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable.
+        log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable. -inf if both
+            values of a variable are forbidden; the marginals are then meaningless.
         change: ``batch``, the sum of the absolute changes of all messages in the last round; 0 at a fixed point.
     """
 

@@ -42,7 +42,9 @@ Best = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class SparseMAP(Shown):
-    """The sparse marginals of SparseMAP, and the structures of which they are a mixture; drawn in notebooks.
+    """The sparse marginals of SparseMAP, and the structures of which they are a mixture.
+
+    Notebooks display a picture of them.
 
     Attributes:
         marginals: The marginals, in the shape of the main scores; differentiable.

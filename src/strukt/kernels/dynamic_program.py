@@ -25,7 +25,7 @@ class DynamicProgram:
     Events come from gradients: the gradient of a best (or sampled) score with respect to the main scores is the
     0/1 vector of the parts of one structure, and the part used at each position is its event.
 
-    Everything is computed in float64 (but see `strukt.kernels.semiring.precise`) and returned in the type of the
+    Everything is computed in float64, except on Apple's GPUs, which lack it, and returned in the type of the
     scores: the logarithms in a recursion grow with the length, and their rounding in float32 would be an error of
     probabilities.
 
@@ -35,8 +35,8 @@ class DynamicProgram:
     Args:
         recursion: The recursion over a semiring.
         count: The number of score tensors, main scores first.
-        to_events: ``to_events(parts, *options)`` returns the events of 0/1 vectors of main parts; by default
-            `used_alternatives`.
+        to_events: ``to_events(parts, *options)`` returns the events of 0/1 vectors of main parts; by default the
+            index of the part used at each position, or -1 where none is.
 
     Examples:
         >>> def independent(ring, unary, lengths):  # tags of full-length sentences, without transitions

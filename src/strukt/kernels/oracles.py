@@ -34,11 +34,11 @@ class Oracles:
     """The operators of one structure.
 
     Args:
-        name: The package with the structure's kernels, modules ``cpu`` and ``gpu``, usually ``__package__``; or a
-            name without a dot.
+        name: The package with the structure's kernels, modules ``cpu`` and ``gpu``, usually ``__package__``;
+            without kernels, any name without a dot.
         scores: The names of the score tensors, main scores first.
         options: The names of the structure's Boolean options; options of another type as ``"type name"``.
-        reference: The reference implementation.
+        reference: The implementation in PyTorch, for devices without kernels, such as a `DynamicProgram`.
         event_dim: The number of axes of an event; they are the first part axes of the main scores.
         constants: The names of the integer tensors that, with the lengths, determine the set of structures.
 

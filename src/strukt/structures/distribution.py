@@ -28,8 +28,11 @@ from strukt.structures.exact import ExactInference
 class StructuredDistribution(ExactInference):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
-    See `ScoredStructures` for the members that a structure implements. An operator raises NotImplementedError if
-    the structure does not support it; the documentation of the structure says which.
+    The probability of a structure is proportional to the exponential of its score. A score of -inf, or below
+    -1e15, forbids its part; NaN, +inf and scores above 1e15 are errors. Scores and events in the padding are
+    ignored. An item of length 0 has one structure, the empty one, unless its class says otherwise. Scores in half
+    precision are converted to float32. An operator raises NotImplementedError if the structure does not support
+    it, as the class says. See `ScoredStructures` for the members that a structure implements.
 
     Examples:
         >>> from strukt import LinearChain
@@ -141,6 +144,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If ``sample_shape`` is no sequence of sizes.
         """
         return self._perturbed(sample_shape).mode
 
@@ -161,7 +165,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: With ``straight_through``, if every structure of some item is forbidden.
-            ValueError: If the temperature is not positive and finite.
+            ValueError: If the temperature is not positive and finite, or ``sample_shape`` is no sequence of sizes.
             NotImplementedError: If there are no marginals, as in a large `Matching`, or marginals do not exist at
                 other temperatures, as in `KDPP`.
         """
@@ -186,7 +190,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the step is not positive and finite.
+            ValueError: If the step is not positive and finite, or ``sample_shape`` is no sequence of sizes.
         """
         return self._perturbed(sample_shape).mode_parts("perceptron", step)
 

@@ -121,10 +121,9 @@ class ExactInference(ScoredStructures):
     def cross_entropy(self, other: Self) -> Tensor:
         """Return -E[log other] in nats, ``batch``; +inf if ``other`` forbids a structure that this one allows.
 
-        Batch shapes broadcast. An infinite cross-entropy is a constant: its item has the gradient 0, in both
-        distributions and to any order, so that a loss may leave it out. All of this also holds for
-        ``torch.distributions.kl_divergence``. If this distribution has no structure for an item, both are 0, with
-        the gradient 0.
+        Batch shapes broadcast. If it is infinite for an item, all its derivatives are 0, so that a loss may leave
+        the item out. If this distribution has no structure for an item, it is 0, with the gradient 0. All of this
+        also holds for ``torch.distributions.kl_divergence``.
 
         Raises:
             NotImplementedError: If ``other`` is a distribution over other structures.
@@ -217,6 +216,7 @@ class ExactInference(ScoredStructures):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If ``sample_shape`` is no sequence of sizes, such as a number.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
         events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())

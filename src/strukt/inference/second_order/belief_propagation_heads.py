@@ -76,7 +76,8 @@ def belief_propagation(
         The estimated marginals and log-partition, and the change of the messages in the last round.
 
     Raises:
-        ValueError: If shapes or values do not fit, ``iterations`` is below 1, or the damping is out of range.
+        ValueError: If shapes, types or values do not fit, ``iterations`` is below 1, or the damping is out of
+            range.
 
     Sources:
         Smith and Eisner (2008), "Dependency parsing by belief propagation"; Wang and Tu (2020), "Second-order

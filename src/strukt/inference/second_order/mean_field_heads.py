@@ -59,13 +59,13 @@ def mean_field(
 
     Args:
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` is the score of head h for word m + 1, and h = 0 is the root.
-            Entries of a word as its own head are ignored.
+            Entries of a word as its own head have no effect, but must not be NaN or +inf.
         siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` is the score of head
             h for both words m + 1 and k + 1. Only the mean of ``[m, k]`` and ``[k, m]`` counts. None for scores of
             0.
         grandparents: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items; ``[m, k, h]`` is the score of
-            head k + 1 for word m + 1 and head h for word k + 1. Entries of a word as its own grandparent are
-            ignored. None for scores of 0.
+            head k + 1 for word m + 1 and head h for word k + 1. Entries of a word as its own grandparent have
+            no effect, but must not be NaN or +inf. None for scores of 0.
         lengths: ``batch``, in words; all n if None.
         iterations: The number of updates of each word, O(n^3) time each.
         together: The number of words updated at once. None for all, as in Wang and Tu (2020): this is fastest, but
@@ -80,7 +80,7 @@ def mean_field(
         The distributions of the heads, the bound on the log-partition, and the change in the last iteration.
 
     Raises:
-        ValueError: If shapes or values do not fit, or ``iterations`` or ``together`` is below 1.
+        ValueError: If shapes, types or values do not fit, or ``iterations`` or ``together`` is below 1.
 
     Source:
         Wang and Tu (2020), "Second-order neural dependency parsing with message passing and end-to-end training".

@@ -32,6 +32,8 @@ class BitSpanTree(BinaryTree):
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
         negative: The scores of the value -1, in the shape of ``bits``; 0 if None.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, a number whose bit b is set if bit b
     is +1; -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the shape
     of ``bits``. Sums and maxima over trees take O(n^3 + n^2 k) time per item, because the sum over all codes of a

@@ -39,7 +39,8 @@ def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0
     """Return the labels of the best path: the best label of each frame, repeats merged, blanks dropped.
 
     The path is the best labelling of the frames. Its transcript need not be the most probable, because the
-    probability of a transcript sums over all its labellings: see `ctc_beam_search`.
+    probability of a transcript sums over all its labellings: see `ctc_beam_search`. Of equally good labels of a
+    frame, the first is taken.
 
     Args:
         log_probs: ``batch + (n, c)``, the scores of c labels at n frames; they need not be normalised.
@@ -97,6 +98,9 @@ def ctc_beam_search(
         insertion_bonus: The score added for each label, to offset the language model's preference for short
             transcripts; or ``(c,)``, a score for each label, -inf to forbid it. A bonus for the space alone is a
             bonus for each word.
+
+    Returns:
+        The `Transcripts`: scores ``batch + (k,)``, and labels ``batch + (k, m)`` for m labels in the longest one.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -31,11 +31,13 @@ class CTC(PositionalStructure):
         blank: The blank label.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are labels of frames ``batch + (n,)``, blanks included, -1 in the padding; the mode is the forced
     alignment. A target that does not fit into the frames has no labelling. With logits from ``log_softmax`` the
     log-partition is the log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. Sums and
-    maxima take O(n (m + c)) time per item; ``topk(k)`` adds O(k n) candidates (the reference takes k^2 times as
-    long as for the mode), `sample` adds O(n) per sample.
+    maxima take O(n (m + c)) time per item; ``topk(k)`` adds O(k n) candidates (the PyTorch reference takes k^2
+    times as long as for the mode), `sample` adds O(n) per sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -29,13 +29,16 @@ class KDPP(SubsetStructure):
     Args:
         kernel: ``batch + (n, n)``, or ``(n, n)`` for all items of a batch of ``scores``; symmetric and positive
             semidefinite: the similarity of each pair of items.
-        k: The size of the subsets: a nonnegative integer, or a LongTensor ``batch``.
+        k: The size of the subsets: a nonnegative integer, or a LongTensor ``batch``. Sizes above the length have
+            no subset.
         lengths: ``batch``; all n if None.
         scores: ``batch + (n,)``, a log-weight for taking each item, added to the log-determinant; 0 if None. They
             are the main scores: the marginals have their shape, and -inf forbids an item.
         omitted: ``batch + (n,)`` or ``(n,)``, a log-weight for leaving each item out; 0 if None. -inf means that
             the item must be taken.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
+
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. The score of a subset is log
     det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. For each batch item,

@@ -70,10 +70,12 @@ class KSubset(SubsetStructure):
             item must be taken.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. `log_partition`, `marginals`,
     `entropy`, `cross_entropy`, `sample` and `topk` take O(n k) time per item of the batch for a largest size k,
-    and O(n^2) on a GPU. `sample` adds O(n) per sample, and ``topk(m)`` adds O(n m); in the reference it takes
-    O(n k m^3). `mode` and `max_marginals` sort, in O(n log n).
+    and O(n^2) on a GPU. `sample` adds O(n) per sample, and ``topk(m)`` adds O(n m); in the PyTorch reference it
+    takes O(n k m^3). `mode` and `max_marginals` sort, in O(n log n).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -34,6 +34,8 @@ class LexicalisedTree(SpanStructure):
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are ``batch + (n + 1, n + 1)``: the head of each span of the tree, a word counted from 0, and -1
     elsewhere; `heads` returns the head of each word. Sums and maxima take O(n^4) time and O(n^3) memory per item.
     The parts of a tree are its spans with their heads: `marginals` are of these, `arc_marginals` of arcs.
@@ -91,7 +93,10 @@ class LexicalisedTree(SpanStructure):
     def heads(self, event: Tensor) -> Tensor:
         """Return the head of each word, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.
 
-        Time and memory O(n^2) per tree.
+        Events are not checked to be trees. Time and memory O(n^2) per tree.
+
+        Args:
+            event: ``sample_shape + batch + (n + 1, n + 1)``.
 
         Raises:
             ValueError: If the events are not integers, or have the wrong shape.

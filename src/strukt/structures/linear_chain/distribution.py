@@ -28,9 +28,11 @@ class LinearChain(PositionalStructure):
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are tags ``batch + (n,)``, -1 in the padding. Sums and maxima take O(n c^2) time per item; ``topk(k)``
-    adds O(k n c) candidates (the reference takes k^2 times as long as for the mode), `sample` adds O(n c) per
-    sample. `log_partition` stores O(n c) numbers for its gradient.
+    adds O(k n c) candidates (the PyTorch reference takes k^2 times as long as for the mode), `sample` adds O(n c)
+    per sample. `log_partition` stores O(n c) numbers for its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -43,8 +43,8 @@ class LowRankPCFG(ContextFreeGrammar):
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
     Scores are log-probabilities or any other numbers: nothing is normalised. A grammar that all items share is not
-    copied for each of them. Labels, events and parts are those of `PCFG`; as there, a sentence of one word has no
-    tree.
+    copied for each of them. Labels, events, operators and parts are those of `PCFG`; as there, a sentence of one
+    word has no tree.
 
     Without ``spans``, `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time per item, or O(n^3 r + n^2 s r) if
     that is less, and O(n p r) for the words (Yang, Liu and Tu 2022); so do its gradients. With ``spans``, it takes
@@ -143,7 +143,7 @@ class LowRankPCFG(ContextFreeGrammar):
     @property
     @cached
     def log_partition(self) -> Tensor:
-        """The log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
+        """The log of the summed exponentiated scores, ``batch``; -inf without trees. Twice differentiable."""
         arguments = self._arguments()
         if not self._plain:
             return self._to_batch(self.oracles.log_partition(*arguments))
@@ -154,7 +154,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return self._to_batch(OF_WORDS.log_partition(words, root, left, right, head, lengths))
 
     def cross_entropy(self, other: Self) -> Tensor:
-        """Return -E[log other] under this distribution in nats, ``batch``; ``other`` may have another rank.
+        """Return -E[log other] in nats, ``batch``, as a `PCFG` does; ``other`` may have another rank.
 
         Raises:
             NotImplementedError: If there are more than 2^24 rules, or ``other`` is over other structures.

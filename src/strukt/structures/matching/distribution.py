@@ -25,6 +25,8 @@ class Matching(PositionalStructure):
         lengths: ``batch``, the number of rows; all n if None. All m columns stay available.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are the columns of the rows, ``batch + (n,)``, -1 in the padding. `mode`, `max_score` and
     `max_marginals` take O(n^2 m) time per item, ``topk(k)`` k times that, and `sparsemap` several modes, for any
     n; under ``torch.func`` and ``torch.compile``, `max_marginals` take n m modes. The log-partition, the log of a

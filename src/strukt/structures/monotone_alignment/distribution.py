@@ -26,7 +26,7 @@ MOST_CANDIDATES = 1 << 18
 
 
 class MonotoneAlignment(GridPaths):
-    """Paths through the cells of a grid, scored by each move and by each pair of consecutive moves.
+    """Alignments of two sequences: paths through a grid, scored by moves and pairs of consecutive moves.
 
     A path aligns a sequence of n positions with one of m. It goes from the cell (0, 0) to the cell (n - 1, m - 1).
     Each cell that it visits was entered by one move: a match (0) from (i - 1, j - 1), an insert (1) from
@@ -45,9 +45,11 @@ class MonotoneAlignment(GridPaths):
         target_lengths: ``batch``, positions of the second; all m if None.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
-    Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are ``batch +
-    (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m)) candidates
-    (the reference takes k^2 times as long as for the mode).
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
+    Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
+    ``batch + (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m))
+    candidates (the PyTorch reference takes k^2 times as long as for the mode).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -60,7 +62,7 @@ class MonotoneAlignment(GridPaths):
                 [-1, -1,  0]])
         >>> alignment.log_count.exp().round()
         tensor(5.)
-        >>> alignment.visits
+        >>> alignment.visits  # the probability that the path visits each cell
         tensor([[1.0000, 0.7163, 0.0763],
                 [0.0763, 0.3600, 1.0000]])
     """

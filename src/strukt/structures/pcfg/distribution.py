@@ -35,11 +35,14 @@ class PCFG(ContextFreeGrammar):
     Scores are log-probabilities or any other numbers: nothing is normalised. Tensors that all items share are
     not copied for each item, except by `rule_marginals`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The parts to which
     `marginals`, `condition` and `max_marginals` refer are labelled spans. A sentence of one word has no tree,
-    because nonterminals need two children: its log-partition is -inf. Sums and maxima take O(n^3 s^2 + n^2 s^3 +
-    n s p (s + p)) time per item. With kernels, `sample` adds at most O(n^2 s^2 + n p (s + p)) per tree, and `topk`
-    O(k n^2 (s + p)^2); in the reference, `topk` takes k^2 times as long.
+    because nonterminals need two children: its log-partition is -inf. Sums and maxima take
+    O(n^3 s^2 + n^2 s^3 + n s p (s + p)) time per item. With kernels, `sample` adds at most
+    O(n^2 s^2 + n p (s + p)) per tree, and `topk` O(k n^2 (s + p)^2); in the PyTorch reference, `topk` takes k^2
+    times as long.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

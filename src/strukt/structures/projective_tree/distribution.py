@@ -24,9 +24,11 @@ class ProjectiveTree(DependencyTree):
             ends in (n, n + 1, n + 2) is ambiguous: without lengths it is read as unlabelled, with a warning.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
     columns HEAD and DEPREL. They are -1 in the padding. Sums and maxima take O(n^3) time per item (`sample`, and
-    `topk` on CPUs, add O(n^2) per tree; ``topk(k)`` takes k^2 times as long as `mode` in the reference);
+    `topk` on CPUs, add O(n^2) per tree; ``topk(k)`` takes k^2 times as long as `mode` in the PyTorch reference);
     `log_partition` stores O(n^2) numbers for its gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 
     Raises:

@@ -31,8 +31,10 @@ class SecondOrderTree(PositionalStructure):
         single_root: Whether exactly one word depends on the root, instead of one or more.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
-    Events are heads ``batch + (n,)``, -1 in the padding. Sums and maxima take O(n^3) time per item. The
-    parts of a tree are its arcs: `marginals` are of arcs, `sibling_marginals` of pairs.
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
+    Events are heads ``batch + (n,)``, -1 in the padding. Sums and maxima take O(n^3) time per item. The parts of a
+    tree are its arcs: `marginals` are of arcs, `sibling_marginals` of pairs.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

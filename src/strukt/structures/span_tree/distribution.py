@@ -27,9 +27,11 @@ class SpanTree(SpanStructure):
             three axes have the same size and there are no lengths, None is an error.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere.
     Sums and maxima take O(n^3 + n^2 c) time per item (`sample`, and `topk` on CPUs, add O(n^2 + n c) per tree;
-    ``topk(k)`` takes k^2 times as long as `mode` in the reference).
+    ``topk(k)`` takes k^2 times as long as `mode` in the PyTorch reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

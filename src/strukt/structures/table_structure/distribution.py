@@ -30,17 +30,19 @@ MOST_CANDIDATES = 1 << 16
 
 
 class TableStructure(IndicatorStructure):
-    """The structures that a program derives, scored by the weights that they use.
+    """The structures of a recursion of your own, scored by the weights that they use.
 
     Args:
-        program: The result of `ProgramBuilder.build`. Each structure must have exactly one derivation, that is,
-            one choice of a term in each sum from the total down to the leaves, and use a weight at most once.
+        program: The recursion, from `ProgramBuilder.build`. Each structure must have exactly one derivation, that
+            is, one choice of a term in each sum from the total down to the leaves, and use a weight at most once.
         scores: ``batch + (weights,)``, a score for each weight, in the order of their numbers.
         lengths: ``batch``, the size of each item: 1 for the first total passed to ``build``, and so on, or 0 for
             the single empty structure; the largest size if None.
         validate_args: Whether to check values as well as shapes; the default of
             `strukt.set_default_validate_args` if None. The program is then also checked, the first time that it is
             used; not under ``torch.compile``.
+
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. Scores of weights that an item of
     its size cannot use are ignored. `log_partition` and `mode` take time proportional to the number of terms of

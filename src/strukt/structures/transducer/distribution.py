@@ -29,7 +29,7 @@ MOST_CANDIDATES = 1 << 18
 
 
 class Transducer(GridPaths):
-    """Paths through the nodes (t, u) of a lattice: frame t, after u labels of the target (Graves 2012).
+    """The RNN transducer (RNN-T): paths through nodes (t, u), frame t after u labels of a target (Graves 2012).
 
     A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to
     (t, u + 1), so that a frame emits any number of labels. The path ends with a blank out of the last frame, after
@@ -43,9 +43,11 @@ class Transducer(GridPaths):
         target_lengths: ``batch``, in labels; all m if None.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
+    `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
+
     Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
     ``batch + (n, m + 1, 2)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m))
-    candidates (the reference takes O(n (n + m)) time, and for `topk` k^2 times that).
+    candidates (the PyTorch reference takes O(n (n + m)) time, and for `topk` k^2 times that).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -54,7 +56,7 @@ class Transducer(GridPaths):
         >>> transducer = Transducer(torch.zeros(3, 3, 2))
         >>> transducer.log_count.exp().round()
         tensor(6.)
-        >>> transducer.visits
+        >>> transducer.visits  # the probability that the path visits each node
         tensor([[1.0000, 0.5000, 0.1667],
                 [0.5000, 0.6667, 0.5000],
                 [0.1667, 0.5000, 1.0000]])
