@@ -238,11 +238,12 @@ require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) 
 differ."""
 
 UNBOUNDED = 1 << 40
-"""The extent of an axis whose size does not depend on the length, such as that of tags."""
+"""The entry of ``extents`` in `ScoredStructures` for an axis whose size does not depend on the length, such as
+that of tags."""
 
 ONWARD = -(1 << 40)
-"""The extent of an axis of offsets from the last bounded axis before it, such as durations after start
-positions."""
+"""The entry of ``extents`` in `ScoredStructures` for an axis of offsets from the last bounded axis before it, such
+as durations after start positions."""
 
 
 def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:

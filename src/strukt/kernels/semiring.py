@@ -208,9 +208,9 @@ class KMax(Semiring):
 class Sampling(Semiring):
     """Sum-product over log-weights: the total is the log-partition, its gradient the parts of one exact sample.
 
-    Each sum draws one of its terms with the probability that it has in the sum. The draws are independent, so the
-    gradient, which follows the drawn terms from the total downwards, is a structure with its exact probability
-    (forward filtering, backward sampling).
+    Each sum draws one of its terms, by PyTorch's generator, with the probability that it has in the sum. The draws
+    are independent, so the gradient, which follows the drawn terms from the total downwards, is a structure with
+    its exact probability (forward filtering, backward sampling).
 
     Examples:
         >>> scores = torch.tensor([-torch.inf, 0.5], requires_grad=True)

@@ -99,6 +99,9 @@ class StructuredDistribution(ExactInference):
         Returns:
             ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 if there are fewer than k.
 
+        Complexity: For each draw, a log-partition for each part of the structure; for subsets and 0/1 vectors, for
+        each possible part.
+
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If k is not an integer of 1 or more.

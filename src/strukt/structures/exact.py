@@ -212,7 +212,7 @@ class ExactInference(ScoredStructures):
     # Samples.
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw independent exact samples: ``sample_shape + batch + event_shape``.
+        """Draw independent exact samples by PyTorch's generator: ``sample_shape + batch + event_shape``.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -230,8 +230,8 @@ class ExactInference(ScoredStructures):
         """Return the distribution given that all required parts and no forbidden part are used.
 
         Args:
-            required: A Boolean mask in the shape of the main scores; None for no required parts.
-            forbidden: A Boolean mask in the shape of the main scores; None for no forbidden parts.
+            required: A Boolean mask in the shape of the main scores, ignored in the padding; None for no parts.
+            forbidden: A Boolean mask in the shape of the main scores; None for no parts.
 
         Raises:
             ValueError: If a mask is not Boolean, or has another shape.

@@ -23,7 +23,8 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
     """A structure whose events have the shape of the main scores: 1 for used parts, 0 for others, -1 outside.
 
     Entries that are not parts, such as those in the padding, are outside. A subclass implements `_within`, the
-    mask of the entries that are parts. Arguments are those of `ScoredStructures`.
+    mask of the entries that are parts, `_are_structures`, `_requiring`, and `_places` or `_score`. Arguments are
+    those of `ScoredStructures`.
     """
 
     @property
@@ -77,12 +78,13 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 
 
 class AbsenceStructure(IndicatorStructure, abc.ABC):
-    """An indicator structure with a tensor of required parts.
+    """An indicator structure whose `condition` can require parts, by an additional score tensor.
 
     Forbidding other parts cannot make a part required. The constructor therefore adds a last score tensor,
     ``absent``, in the shape of the main scores: -inf for required parts, whose absence is forbidden, and 0 for all
-    others. At first no part is required; `condition` changes that. A subclass has no constants: its constructor
-    takes ``(*scores, lengths, validate_args)``.
+    others. At first no part is required; `condition` changes that. A subclass implements `_within`,
+    `_are_structures`, and `_places` or `_score`. It has no constants: its constructor takes
+    ``(*scores, lengths, validate_args)``.
 
     Args:
         scores: All score tensors but ``absent``, main scores first.

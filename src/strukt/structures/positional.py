@@ -23,9 +23,11 @@ MOST_CANDIDATES = 1 << 22
 class PositionalStructure(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding.
 
-    An event holds the index of the alternative used at each of n positions. If an alternative consists of several
-    choices, events or parts have more axes for each position. Such a subclass overrides `_alternatives`,
-    `_event`, `_rows` and `_shaped`, which convert them to and from a single axis of alternatives.
+    An event holds the index of the alternative used at each of n positions. A subclass implements
+    `_are_structures`, for which `_in_range` suffices if any choice of alternatives is a structure. With several
+    score tensors, it also overrides `_places`. If an alternative consists of several choices, events or parts have
+    more axes for each position. Such a subclass overrides `_alternatives`, `_event`, `_rows` and `_shaped`, which
+    convert them to and from a single axis of alternatives.
     """
 
     def to_parts(self, event: Tensor) -> Tensor:

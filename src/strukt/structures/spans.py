@@ -19,7 +19,8 @@ class SpanStructure(BinaryTree, abc.ABC):
     """Binary trees with main scores ``batch + (n + 1, n + 1, c)`` and events ``batch + (n + 1, n + 1)``.
 
     There are n words and c labels. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1. An
-    event holds the label of each span of the tree, and -1 elsewhere.
+    event holds the label of each span of the tree, and -1 elsewhere. A subclass implements `_places` or `_score`;
+    `_places_of_spans` returns the indices of the main scores.
     """
 
     labelled: bool = True

@@ -34,10 +34,11 @@ class CTC(PositionalStructure):
     `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are labels of frames ``batch + (n,)``, blanks included, -1 in the padding; the mode is the forced
-    alignment. A target that does not fit into the frames has no labelling. With logits from ``log_softmax`` the
-    log-partition is the log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. Sums and
-    maxima take O(n (m + c)) time per item; ``topk(k)`` adds O(k n) candidates (the PyTorch reference takes k^2
-    times as long as for the mode), `sample` adds O(n) per sample.
+    alignment. A target has no labelling if the frames are fewer than its labels plus its pairs of equal
+    neighbours. With logits from ``log_softmax`` the log-partition is the log-probability of the target, the
+    negated ``torch.nn.functional.ctc_loss``. Sums and maxima take O(n (m + c)) time per item; ``topk(k)`` adds
+    O(k n) candidates (the PyTorch reference takes k^2 times as long as for the mode), `sample` adds O(n) per
+    sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -108,7 +109,8 @@ class CTC(PositionalStructure):
             score of each label over its frames, padded with 0.
 
         Raises:
-            ValueError: If an event does not collapse to the target.
+            ValueError: If an event has a wrong shape or type, or (with ``validate_args``) does not collapse to the
+                target.
             InfeasibleError: If ``event`` is None and some item has no labelling, because its target does not fit
                 into its frames, or all labellings are forbidden.
 

@@ -131,7 +131,7 @@ class Transducer(GridPaths):
             event: Moves, ``sample_shape + batch + (n, m + 1)``; those of the mode if None.
 
         Raises:
-            ValueError: If an event is not a path.
+            ValueError: If an event has a wrong shape or type, or (with ``validate_args``) is not a path.
             InfeasibleError: If ``event`` is None and every path of some item is forbidden.
         """
         return frames_of_labels(self.mode if event is None else self._checked(event))
