@@ -29,10 +29,11 @@ class StructuredDistribution(ExactInference):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
     The probability of a structure is proportional to the exponential of its score. A score of -inf, or below
-    -1e15, forbids its part; NaN, +inf and scores above 1e15 are errors. Scores and events in the padding are
-    ignored. An item of length 0 has one structure, the empty one, unless its class says otherwise. Scores in half
-    precision are converted to float32. An operator raises NotImplementedError if the structure does not support
-    it, as the class says. See `ScoredStructures` for the members that a structure implements.
+    -1e15, forbids its part; NaN, +inf and scores above 1e15 are errors. An item is without structures if all of
+    them are forbidden. Scores and events in the padding are ignored. An item of length 0 has one structure, the
+    empty one, unless its class says otherwise. Scores in half precision are converted to float32. An operator
+    raises NotImplementedError if the structure does not support it, as the class says. See `ScoredStructures` for
+    the members that a structure implements.
 
     Examples:
         >>> from strukt import LinearChain

@@ -69,8 +69,9 @@ def belief_propagation(
         iterations: Number of rounds of messages, O(n^3) time and memory each.
         damping: The weight of the old message in the new one, 0 or more and below 1.
 
-    A score of -inf excludes an arc or a pair of arcs. If an item permits no choice of heads, its log-partition is
-    -inf and its marginals are 0.
+    A score of -inf excludes an arc or a pair of arcs. If the messages rule out every choice of heads of an item,
+    its log-partition is -inf and its marginals are 0. Messages along cycles may fail to notice that no choice is
+    permitted.
 
     Returns:
         The estimated marginals and log-partition, and the change of the messages in the last round.

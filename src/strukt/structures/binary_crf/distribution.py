@@ -102,9 +102,10 @@ class BinaryCRF(AbsenceStructure):
     ) -> MeanField[Tensor]:
         """Return the mean-field approximation by independent variables, for any n; differentiable.
 
-        It starts from the distributions of the unary scores alone. Sequential sweeps do not raise the free energy,
-        unless a step size below 1 is combined with damping. A parallel sweep is a single matrix product, but may
-        oscillate without damping or a small step. Time O(n^2) per sweep.
+        It starts from the distributions of the unary scores alone (Wainwright and Jordan 2008, section 5; with
+        weights Lê-Huu and Alahari 2021). Sequential sweeps do not raise the free energy, unless a step size below
+        1 is combined with damping. A parallel sweep is a single matrix product, but may oscillate without damping
+        or a small step. Time O(n^2) per sweep.
 
         Args:
             iterations: The largest number of sweeps over all variables.
@@ -140,8 +141,8 @@ class BinaryCRF(AbsenceStructure):
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
         """Run loopy belief propagation: marginals and the Bethe estimate of the log-partition; differentiable.
 
-        If the pairs with a nonzero score form no cycle, all is exact but the pairwise marginals of other pairs.
-        Time O(n^2) per iteration; see `strukt.inference.belief_propagation`.
+        If the pairs with a nonzero score form no cycle, a fixed point is exact but for the pairwise marginals of
+        other pairs (Yedidia, Freeman and Weiss 2005). Time O(n^2) per iteration.
 
         Args:
             iterations: The number of rounds of messages; ``change`` in the result shows whether they sufficed.

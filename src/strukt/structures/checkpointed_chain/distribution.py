@@ -13,7 +13,8 @@ class CheckpointedChain(LinearChain):
     The n positions have c tags. The CPU kernels store the forward messages of about sqrt(n) positions and
     recompute the others, which costs one more forward pass (gradient checkpointing). The reference in PyTorch and
     the GPU kernels store all messages. If these would take more than 2 GiB on a GPU, the CPU kernels compute the
-    result. The gradient itself, like the scores, has n c entries. In all other respects it is a `LinearChain`.
+    result. The gradient itself, like the scores, has n c entries. In all other respects it is a `LinearChain`, but
+    its `cross_entropy` takes another `CheckpointedChain`.
 
     Examples:
         >>> import torch

@@ -38,9 +38,9 @@ class Transcripts(NamedTuple):
 def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0) -> LabelSpans:
     """Return the labels of the best path: the best label of each frame, repeats merged, blanks dropped.
 
-    The path is the best labelling of the frames. Its transcript need not be the most probable, because the
-    probability of a transcript sums over all its labellings: see `ctc_beam_search`. Of equally good labels of a
-    frame, the first is taken.
+    The path is the best labelling of the frames (best path decoding, Graves et al. 2006). Its transcript need not
+    be the most probable, because the probability of a transcript sums over all its labellings: see
+    `ctc_beam_search`. Of equally good labels of a frame, the first is taken.
 
     Args:
         log_probs: ``batch + (n, c)``, the scores of c labels at n frames; they need not be normalised.

@@ -220,7 +220,7 @@ class LowRankPCFG(ContextFreeGrammar):
         Raises:
             NotImplementedError: If there are more than 2^24 rules.
             InfeasibleError: With ``straight_through``, if every tree of some item is forbidden.
-            ValueError: If the temperature is not positive and finite.
+            ValueError: If the temperature is not positive and finite, or ``sample_shape`` is no sequence of sizes.
         """
         result = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return result.to(self.scores[0].dtype)

@@ -28,11 +28,11 @@ class Matching(PositionalStructure):
     `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are the columns of the rows, ``batch + (n,)``, -1 in the padding. `mode`, `max_score` and
-    `max_marginals` take O(n^2 m) time per item, ``topk(k)`` k times that, and `sparsemap` several modes, for any
-    n; under ``torch.func`` and ``torch.compile``, `max_marginals` take n m modes. The log-partition, the log of a
-    permanent, is #P-complete: `log_partition`, `marginals`, `entropy`, samples and all operators that need them
-    take O(n 2^n) time for square scores and up to O(m n 2^n) for wide ones, and raise NotImplementedError for n
-    above 16.
+    `max_marginals` take O(n^2 m) time per item by the Hungarian algorithm, ``topk(k)`` k times that, and
+    `sparsemap` several modes, for any n; under ``torch.func`` and ``torch.compile``, `max_marginals` take n m
+    modes. The log-partition, the log of a permanent, is #P-complete: `log_partition`, `marginals`, `entropy`,
+    samples and all operators that need them take O(n 2^n) time for square scores and up to O(m n 2^n) for wide
+    ones, and raise NotImplementedError for n above 16.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

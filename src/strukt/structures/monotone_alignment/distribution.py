@@ -28,11 +28,11 @@ MOST_CANDIDATES = 1 << 18
 class MonotoneAlignment(GridPaths):
     """Alignments of two sequences: paths through a grid, scored by moves and pairs of consecutive moves.
 
-    A path aligns a sequence of n positions with one of m. It goes from the cell (0, 0) to the cell (n - 1, m - 1).
-    Each cell that it visits was entered by one move: a match (0) from (i - 1, j - 1), an insert (1) from
-    (i, j - 1) or a delete (2) from (i - 1, j); the first cell counts as entered by a match. Two empty sequences
-    have one empty path; if only one of them is empty, there is none. To let a path begin with gaps, put an empty
-    position before each sequence.
+    A path aligns a sequence of n positions with one of m (Needleman and Wunsch 1970). It goes from the cell (0, 0)
+    to the cell (n - 1, m - 1). Each cell that it visits was entered by one move: a match (0) from (i - 1, j - 1),
+    an insert (1) from (i, j - 1) or a delete (2) from (i - 1, j); the first cell counts as entered by a match. Two
+    empty sequences have one empty path; if only one of them is empty, there is none. To let a path begin with
+    gaps, put an empty position before each sequence.
 
     Args:
         match: ``batch + (n, m)``, the score of entering each cell by a match.
