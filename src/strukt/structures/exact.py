@@ -23,10 +23,7 @@ from strukt.structures.topk import TopK
 
 
 class ExactInference(ScoredStructures):
-    """Structures with exact sums, modes, samples and conditional distributions; see `ScoredStructures`.
-
-    An item is without structures if all of them are forbidden.
-    """
+    """Structures with exact sums, modes, samples and conditional distributions; see `ScoredStructures`."""
 
     def score(self, event: Tensor) -> Tensor:
         """Return the sum of the scores of an event's parts.
@@ -144,6 +141,8 @@ class ExactInference(ScoredStructures):
     def expectation(self, values: Tensor) -> Tensor:
         """Return the expected sum of the ``values`` of the main parts that a structure uses: ``batch``.
 
+        Values of parts that have probability 0 are ignored, even NaN.
+
         Raises:
             ValueError: If the values do not broadcast to the main scores.
         """
@@ -235,6 +234,7 @@ class ExactInference(ScoredStructures):
 
         Raises:
             ValueError: If a mask is not Boolean, or has another shape.
+            NotImplementedError: If parts cannot be required, as in `TableStructure`.
         """
         main, *others = self.scores
         if required is not None:

@@ -54,15 +54,15 @@ class HMM(HMMEstimation):
     Examples:
         >>> import torch
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]])
-        >>> coins = HMM(torch.zeros(2), logits, torch.tensor([[0.0, 0.0], [0.0, 3.0]]))
+        >>> coins = HMM(torch.zeros(2), logits, torch.tensor([[0.0, 0.0], [0.0, 3.0]]))  # fair, unfair
         >>> x = torch.tensor([1, 1, 1, 0, 0])
         >>> coins.log_prob(x).exp()
         tensor(0.0286)
-        >>> coins.filter(x)[:, 1]  # the probability of the unfair coin, as time goes on
+        >>> coins.filter(x)[:, 1]  # the probability of the unfair coin at each throw
         tensor([0.6558, 0.7555, 0.8125, 0.2108, 0.0355])
         >>> coins.posterior(x).mode
         tensor([0, 0, 0, 0, 0])
-        >>> coins.infill(x, torch.tensor([False, True, False, False, False])).log_probs[1].exp()
+        >>> coins.infill(x, torch.tensor([False, True, False, False, False])).log_probs[1].exp()  # throw 2
         tensor([0.3175, 0.6825])
     """
 
