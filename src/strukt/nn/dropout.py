@@ -9,7 +9,7 @@ from torch import Tensor, nn
 class SharedDropout(nn.Module):
     """Variational dropout: drops the same features at every position of a sequence.
 
-    In training, all other features are divided by 1 - p.
+    Each sequence of a batch has its mask. In training, all other features are divided by 1 - p.
 
     Source: Gal and Ghahramani (2016), "A theoretically grounded application of dropout in recurrent
     neural networks".
@@ -33,10 +33,11 @@ class SharedDropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop features of `x`, `(batch, n, features)`, in training; the shape stays the same."""
+        """Drop features of `x`, `(*batch, n, features)`, in training; the shape stays the same."""
         if not self.training or self.p == 0:
             return x
-        mask = torch.empty_like(x[:, :1]).bernoulli_(1 - self.p)
+        one = x[..., :1, :] if x.dim() > 1 else x
+        mask = torch.empty_like(one).bernoulli_(1 - self.p)
         return x * mask / (1 - self.p)
 
     def extra_repr(self) -> str:
