@@ -77,3 +77,11 @@ def test_other_sizes_are_refused():
         AttentionHash(4, 2, 0)
     with pytest.raises(ValueError, match=r"fenceposts has shape \(5, 3\); expected \(\*batch, n \+ 1, 4\)"):
         AttentionHash(4, 2)(torch.zeros(5, 3))
+
+
+def test_vectors_are_finite_and_floating_point():
+    layer = AttentionHash(4, 3)
+    with pytest.raises(ValueError, match="vectors have scores of standard deviation nan; expected finite"):
+        layer.start_from(torch.full((5, 4), torch.nan))
+    with pytest.raises(ValueError, match=r"fenceposts has dtype torch\.int64"):
+        layer(torch.ones(5, 4, dtype=torch.int64))

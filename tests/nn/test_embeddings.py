@@ -91,3 +91,22 @@ def test_the_dropout_of_words_is_a_probability(share):
 def test_convolutions_need_a_width():
     with pytest.raises(ValueError, match="widths is empty; expected at least one odd width"):
         CharacterCNN(30, 12, widths=())
+
+
+@pytest.mark.parametrize("width", [-1, 0, 1.5])
+def test_a_width_is_a_whole_number_above_0(width):
+    with pytest.raises(ValueError, match=rf"widths\[1\] is {width}; expected"):
+        CharacterCNN(10, 4, widths=(1, width))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"), [({"affixes": [3, 0]}, r"affixes\[1\]"), ({"affix_size": -1}, "affix_size")]
+)
+def test_sizes_of_affixes_are_above_0(options, name):
+    with pytest.raises(ValueError, match=f"{name} is .*; expected at least 1"):
+        WordEmbeddings(10, 4, **options)
+
+
+def test_there_is_an_unknown_word():
+    with pytest.raises(ValueError, match="words is 1; expected at least 2"):
+        WordEmbeddings(1, 4)

@@ -196,5 +196,7 @@ def test_sizes_are_checked(kind):
 def test_landmarks_and_their_width_are_checked():
     with pytest.raises(ValueError, match=r"landmarks has shape \(4,\); expected \(features, size\)"):
         NystromFeatures(torch.zeros(4))
+    with pytest.raises(ValueError, match=r"landmarks has dtype torch\.int64; expected a floating-point tensor"):
+        NystromFeatures(torch.zeros(2, 4, dtype=torch.int64))
     with pytest.raises(ValueError, match="width is 0; expected a finite number above 0"):
         NystromFeatures(torch.zeros(2, 4), 0)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from strukt.distributions import HMM, NonProjectiveTree
+from strukt.kernels.buckets import Buckets
 from strukt.nn import (
     LSTM,
     AdditiveAttention,
@@ -31,6 +32,7 @@ from strukt.nn import (
 )
 from strukt.nn.latent_trees import TreeScorer
 from strukt.nn.recurrent import RecurrentLanguageModel
+from strukt.nn.ternary import UV, UVW, FullTernary, WeightedUV
 
 X = torch.randn(2, 4, 8)
 SYMBOLS = torch.tensor([[1, 2, 3, 4], [4, 3, 2, 1]])
@@ -230,6 +232,10 @@ def test_pairs_of_lengths_may_be_lists_and_are_checked():
         (lambda: CharacterLSTM(9, 0), "size"),
         (lambda: WordEmbeddings(0, 8), "words"),
         (lambda: CompoundPCFG(2, 3, 9, latent=0), "latent"),
+        (lambda: UV(0, 2, Buckets(3), 4), "labels"),
+        (lambda: UVW(5, 0, Buckets(3), 4), "channels"),
+        (lambda: WeightedUV(5, 2, Buckets(3), 0), "rank"),
+        (lambda: FullTernary(0, 2, Buckets(3)), "labels"),
     ],
 )
 def test_sizes_of_zero_are_refused(make, name):

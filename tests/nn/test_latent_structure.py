@@ -251,3 +251,21 @@ def test_a_number_among_the_inputs_is_passed_on(arcs, values):
         LatentStructure(products, trees, "topk")(arcs, values),
     )
     torch.testing.assert_close(mixture.outputs, 2 * once.outputs)
+
+
+@pytest.mark.parametrize("estimator", estimators.ESTIMATORS.values(), ids=estimators.ESTIMATORS)
+@pytest.mark.parametrize("batch", [(), (2, 2)])
+def test_estimators_need_one_batch_axis(estimator, batch):
+    with pytest.raises(ValueError, match=r"structures have batch shape .*; expected one batch axis"):
+        estimator(KSubset(torch.zeros(*batch, 3), 1))
+
+
+def test_a_number_of_samples_is_whole():
+    with pytest.raises(ValueError, match=r"count is 2\.5; expected at least 2"):
+        estimators.Sample(2.5)
+
+
+def test_an_input_is_a_tensor():
+    latent = LatentStructure(lambda parts: parts, lambda: KSubset(torch.zeros(2, 3), 1), "topk")
+    with pytest.raises(ValueError, match="inputs has no tensor"):
+        latent()

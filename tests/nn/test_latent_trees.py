@@ -97,3 +97,21 @@ def test_a_budget_needs_one_batch_axis(batch, iterations):
 def test_vectors_have_a_size():
     with pytest.raises(ValueError, match="size is 0; expected at least 1"):
         TreeScorer(0, 4)
+
+
+@pytest.mark.parametrize("head", [-2, 4])
+def test_a_fixed_head_is_a_word_of_the_sentence(head):
+    with pytest.raises(ValueError, match=f"heads holds {head} at batch item 0, position 1; expected 0 for"):
+        FixedTrees.of_heads(torch.tensor([[0, head, 1]]))
+
+
+@pytest.mark.parametrize("heads", [torch.tensor([0, 1]), torch.tensor([[0.0, 1.0]]), [[0, 1]]])
+def test_fixed_heads_are_rows_of_integers(heads):
+    with pytest.raises(ValueError, match=r"heads (has shape|is of type) .*; expected .*\(batch, n\)"):
+        FixedTrees.of_heads(heads)
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_fixed_trees_have_room_for_every_word(name):
+    with pytest.raises(ValueError, match="lengths holds 4 for batch item 1; expected 0 to 3"):
+        FIXED[name](torch.tensor([2, 4]), 3)

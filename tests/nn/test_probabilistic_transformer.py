@@ -194,6 +194,8 @@ def test_dropout_is_for_training_only():
             "root_labels is 2 in a causal model; expected 0",
         ),
         ({"distance": -1}, "distance is -1; expected at least 0, or None"),
+        ({"distance": 1.5}, r"distance is 1\.5; expected at least 0, or None"),
+        ({"root_labels": 1.5}, r"root_labels is 1\.5; expected at least 0, a whole number"),
         ({"symmetric_messages": "one"}, "symmetric_messages is 'one'; expected doubled or both"),
         ({"decomposition": "svd"}, "decomposition is 'svd'; expected full, uv"),
         ({"feature_choice": "none"}, "feature_choice is 'none'; expected all-dep"),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt.nn.spans import SpanScorer, fenceposts
+from strukt.nn.spans import SpanScorer, between_words, fenceposts
 
 
 @pytest.mark.parametrize("size", [6, 7])
@@ -54,3 +54,21 @@ def test_dropout_acts_in_training_only():
 def test_vectors_have_a_size():
     with pytest.raises(ValueError, match="size is 0; expected at least 1"):
         SpanScorer(0, 3)
+
+
+def test_dropout_takes_features_of_a_sentence_without_batch_axes():
+    torch.manual_seed(0)
+    scorer = SpanScorer(6, labels=3, dropout=0.5)
+    hidden = scorer.span_left(torch.randn(5, 6))
+    assert 0 < (hidden == 0).all(0).sum() < hidden.shape[1]
+    assert not (hidden == 0).all(1).any()
+
+
+def test_other_shapes_are_refused():
+    with pytest.raises(ValueError, match=r"posts has shape \(4, 5\); expected \(\*batch, n \+ 1, 6\)"):
+        SpanScorer(6, labels=3)(torch.zeros(4, 5))
+    with pytest.raises(ValueError, match=r"words has shape \(4,\); expected"):
+        fenceposts(torch.zeros(4))
+    for shape in [(2, 3, 1), (2, 2)]:
+        with pytest.raises(ValueError, match=r"scores has shape .*; expected \(\*batch, n, n, c\)"):
+            between_words(torch.zeros(shape))

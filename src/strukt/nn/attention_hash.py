@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from strukt.checks import arguments
 from strukt.nn.inputs import require_sizes
 
 
@@ -67,7 +68,7 @@ class AttentionHash(nn.Module):
             vectors: ``(m, size)``, m vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
 
         Raises:
-            ValueError: If the vectors have the wrong size.
+            ValueError: If the vectors have the wrong size, are not floating-point, or hold NaN or infinity.
 
         Examples:
             >>> layer, vectors = AttentionHash(16, bits=3), 0.01 * torch.randn(50, 16)
@@ -77,6 +78,8 @@ class AttentionHash(nn.Module):
         """
         scores = self(vectors)
         deviation = float(scores.std(correction=0)) if scores.numel() else 0.0
+        if not math.isfinite(deviation):
+            raise ValueError(f"vectors have scores of standard deviation {deviation}; expected finite vectors")
         if deviation > 0:  # scores that are all equal have no scale
             self.query.div_(math.sqrt(deviation))
             self.key.div_(math.sqrt(deviation))
@@ -94,12 +97,12 @@ class AttentionHash(nn.Module):
             `O(n (n + size) bits head_size)` time.
 
         Raises:
-            ValueError: If the vectors have the wrong size.
+            ValueError: If the vectors have the wrong size, or are not floating-point.
         """
-        if fenceposts.dim() < 2 or fenceposts.shape[-1] != self.query.shape[-1]:
-            raise ValueError(
-                f"fenceposts has shape {tuple(fenceposts.shape)}; expected (*batch, n + 1, {self.query.shape[-1]})"
-            )
+        axes = f"(*batch, n + 1, {self.query.shape[-1]})"
+        arguments.scores("fenceposts", fenceposts, axes, 2)
+        if fenceposts.shape[-1] != self.query.shape[-1]:
+            raise ValueError(f"fenceposts has shape {tuple(fenceposts.shape)}; expected {axes}")
         queries = torch.einsum("...ld,ked->...kle", fenceposts, self.query * self.query.shape[1] ** -0.5)
         keys = torch.einsum("...rd,ked->...kre", fenceposts, self.key)
         return torch.einsum("...kle,...kre->...lrk", queries, keys)

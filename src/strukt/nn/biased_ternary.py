@@ -25,6 +25,9 @@ class BiasedUV(Factored):
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores T are symmetric.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Attributes:
         biases: ``(f, h)`` for f buckets: the biases times d, so that they weigh as much as scores of labels.
     """

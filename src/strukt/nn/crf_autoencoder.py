@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from strukt.nn.inputs import precise, require_sizes
+from strukt.nn.inputs import lengths_of_symbols, precise, require_sizes
 
 
 class CRFAutoencoder(nn.Module):
@@ -29,8 +29,11 @@ class CRFAutoencoder(nn.Module):
         ValueError: If a size is less than 1.
 
     Examples:
-        >>> CRFAutoencoder(10, 4)(torch.tensor([[3, 5, 3]])).shape
-        torch.Size([1, 3, 4])
+        >>> from strukt.distributions import NonProjectiveTree
+        >>> arcs = torch.randn(1, 3, 4, requires_grad=True)  # the scores s
+        >>> joint = arcs + CRFAutoencoder(10, 4)(torch.tensor([[3, 5, 3]]))
+        >>> log_likelihood = NonProjectiveTree(joint).log_partition - NonProjectiveTree(arcs).log_partition
+        >>> (-log_likelihood).sum().backward()  # trains the decoder and the parser
     """
 
     def __init__(self, words: int, size: int) -> None:
@@ -45,13 +48,17 @@ class CRFAutoencoder(nn.Module):
         Each item takes O(n size words + n^2) time and O(n words + n^2) memory.
 
         Args:
-            words: ``(batch, n)``, indices of words, also in the padding, where any index will do.
+            words: ``(batch, n)``, indices of words below ``words``; in the padding any of them.
 
         Returns:
             ``(batch, n, n + 1)``, log q: ``[m, h]`` is that of word m + 1 under head h. Head 0 is the root; in
             the padding of words and heads, entries are meaningless.
+
+        Raises:
+            ValueError: If the shape or the type is wrong, or a word is not in the vocabulary.
         """
-        root = torch.full_like(words[:, :1], self.score.out_features)
+        lengths_of_symbols("words", words, None, self.score.out_features)
+        root = words.new_full((len(words), 1), self.score.out_features)
         different, places = torch.unique(torch.cat([root, words], 1), return_inverse=True)
         table = precise(self.score(self.heads(different))).log_softmax(-1)
         return table[places.unsqueeze(1), words.unsqueeze(2)]

@@ -16,14 +16,14 @@ class CharacterCNN(nn.Module):
     """A character CNN: convolutions of several widths over the characters of a word, then max-pooling.
 
     Args:
-        characters: Size of the character vocabulary; index 0 is padding.
+        characters: Size of the character vocabulary; index 0 is padding, at the end of a word.
         size: Size of the output vectors; a multiple of the number of widths.
         embedding: Size of the character vectors.
         widths: Odd widths of the convolutions.
 
     Raises:
-        ValueError: If a size is less than 1, `widths` is empty or contains an even number, or `size` is not a
-            multiple of the number of widths.
+        ValueError: If a size or a width is less than 1, `widths` is empty or contains an even number, or `size` is
+            not a multiple of the number of widths.
 
     Examples:
         >>> CharacterCNN(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
@@ -37,6 +37,7 @@ class CharacterCNN(nn.Module):
         require_sizes(characters=characters, size=size, embedding=embedding)
         if not widths:
             raise ValueError("widths is empty; expected at least one odd width")
+        require_sizes(**{f"widths[{index}]": width for index, width in enumerate(widths)})
         if size % len(widths) or not all(width % 2 for width in widths):
             raise ValueError(
                 f"size is {size} and widths {widths}; expected a multiple of {len(widths)}, and odd widths"
@@ -50,8 +51,11 @@ class CharacterCNN(nn.Module):
     def forward(self, characters: Tensor) -> Tensor:
         """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`.
 
+        A word without characters has a vector of zeros.
+
         Raises:
             ValueError: If `characters` has another shape, does not hold integers, or is on another device.
+            IndexError: If an index is out of range, on the CPU.
         """
         _require_words(characters, self.embedding.weight.device)
         if characters.numel() == 0:
@@ -67,7 +71,7 @@ class CharacterLSTM(nn.Module):
     """A character BiLSTM: the last states of both directions over the characters of a word.
 
     Args:
-        characters: Size of the character vocabulary; index 0 is padding.
+        characters: Size of the character vocabulary; index 0 is padding, at the end of a word.
         size: Size of the output vectors; even.
         embedding: Size of the character vectors.
 
@@ -91,8 +95,11 @@ class CharacterLSTM(nn.Module):
     def forward(self, characters: Tensor) -> Tensor:
         """Map indices of characters `(words, longest word)` to vectors of words `(words, size)`.
 
+        A word without characters has a vector of zeros.
+
         Raises:
             ValueError: If `characters` has another shape, does not hold integers, or is on another device.
+            IndexError: If an index is out of range, on the CPU.
         """
         _require_words(characters, self.embedding.weight.device)
         lengths = (characters != PADDING).sum(-1)
@@ -120,7 +127,8 @@ class WordEmbeddings(nn.Module):
         words: Size of the word vocabulary; index 0 is padding and 1 the unknown word.
         size: Size of the word vectors.
         characters: A module that maps `(forms, longest form)` to `(forms, size)`; None for no character vectors.
-        affixes: Sizes of the vocabularies of affixes, one for each kind of affix; None for no affixes.
+        affixes: Sizes of the vocabularies of affixes, one for each kind, such as suffixes of three letters; None
+            for no affixes.
         affix_size: Size of the vector of each affix.
         word_dropout: Probability of replacing a word with the unknown word in training; its characters and affixes
             are kept.
@@ -129,7 +137,7 @@ class WordEmbeddings(nn.Module):
         size: Size of the output vectors, the sum of the sizes of their parts.
 
     Raises:
-        ValueError: If `words` or `size` is less than 1, or `word_dropout` is not from 0 to 1.
+        ValueError: If a size is less than 1, `words` is less than 2, or `word_dropout` is not from 0 to 1.
 
     Examples:
         >>> from strukt.nn import CharacterCNN
@@ -150,7 +158,10 @@ class WordEmbeddings(nn.Module):
         word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        require_sizes(words=words, size=size)
+        sizes = {f"affixes[{kind}]": count for kind, count in enumerate(affixes or [])}
+        require_sizes(words=words, size=size, affix_size=affix_size, **sizes)
+        if words < 2:
+            raise ValueError(f"words is {words}; expected at least 2, for padding and the unknown word")
         self.words = nn.Embedding(words, size, padding_idx=PADDING)
         self.characters = characters
         self.affixes = nn.ModuleList(nn.Embedding(count, affix_size) for count in affixes or [])
@@ -173,6 +184,7 @@ class WordEmbeddings(nn.Module):
 
         Raises:
             ValueError: If `characters` has the wrong shape or type.
+            IndexError: If an index is out of range, on the CPU.
         """
         vectors = [vector[form] for vector in self._of_parts(characters, affixes)]
         return torch.cat([self.words(self._with_unknown(words)), *vectors], -1)
@@ -190,6 +202,7 @@ class WordEmbeddings(nn.Module):
 
         Raises:
             ValueError: If `characters` has the wrong shape or type.
+            IndexError: If an index is out of range, on the CPU.
         """
         return torch.cat([self.words(words), *self._of_parts(characters, affixes)], -1)
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.checks import guards
+from strukt.checks import arguments, guards
 from strukt.inference.settings import require_one_of
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.mode_parts import SURROGATES
@@ -60,8 +60,8 @@ class Estimator(ABC):
         Raises:
             InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` set the parts
                 of this item to 0 instead.
-            ValueError: If ``max_iterations``, ``tol``, ``k`` or ``temperature`` is out of range; the constructors
-                do not check these settings.
+            ValueError: If the structures do not have one batch axis, or ``max_iterations``, ``tol``, ``k`` or
+                ``temperature`` is out of range; the constructors do not check these settings.
             NotImplementedError: If the structures cannot compute what the estimator needs, such as the
                 log-probability of samples of a large `Matching`.
         """
@@ -115,7 +115,7 @@ class SparseMarginals(SparseMAP):
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
-        return _one_each(structures.sparsemap(self.max_iterations, self.tol).marginals)
+        return _one_each(structures, structures.sparsemap(self.max_iterations, self.tol).marginals)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Marginals(Estimator):
 
     @override
     def __call__(self, structures: Any) -> Selection:
-        return _one_each(structures.marginals)
+        return _one_each(structures, structures.marginals)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Argmax(Estimator):
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
-        return _one_each(structures.mode_parts(self.gradient, self.step))
+        return _one_each(structures, structures.mode_parts(self.gradient, self.step))
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,7 @@ class TopK(Estimator):
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
         scores, events = structures.topk(self.k)
+        _require_one_axis(structures)
         guards.require_feasible(events, scores[:, 0])
         return _weighted(structures, events, scores.softmax(-1))
 
@@ -201,7 +202,7 @@ class Sample(Estimator):
         count: Number of samples for each item; at least 2.
 
     Raises:
-        ValueError: If `count` is below 2.
+        ValueError: If `count` is not a whole number of at least 2.
 
     Examples:
         >>> from strukt import KSubset
@@ -216,10 +217,8 @@ class Sample(Estimator):
     count: int = 4
 
     def __post_init__(self) -> None:
-        if self.count < 2:
-            raise ValueError(
-                f"count is {self.count}; expected at least 2: the control variate needs another sample"
-            )
+        if not arguments.is_integer(self.count) or self.count < 2:
+            raise ValueError(f"count is {self.count}; expected at least 2, for the control variate")
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
@@ -255,7 +254,7 @@ class Relaxed(Estimator):
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:
-        return _one_each(structures.rsample_relaxed(self.temperature))
+        return _one_each(structures, structures.rsample_relaxed(self.temperature))
 
     @property
     @override
@@ -279,13 +278,21 @@ ESTIMATORS: Mapping[str, Estimator] = MappingProxyType(
 """The estimators by name, with their default settings."""
 
 
-def _one_each(parts: Tensor) -> Selection:
+def _require_one_axis(structures: Any) -> None:
+    shape = getattr(structures, "batch_shape", None)
+    if shape is not None and len(shape) != 1:
+        raise ValueError(f"structures have batch shape {tuple(shape)}; expected one batch axis")
+
+
+def _one_each(structures: Any, parts: Tensor) -> Selection:
     """Return a selection of one structure for each item, with weight 1."""
+    _require_one_axis(structures)
     return Selection(parts, parts.new_ones(len(parts)), torch.arange(len(parts), device=parts.device))
 
 
 def _weighted(structures: StructuredDistribution, events: Tensor, weights: Tensor) -> Selection:
     """Return the selection of the events ``(batch, k, *event)`` with positive weights ``(batch, k)``."""
+    _require_one_axis(structures)
     used = weights > 0
     named = torch.where(used.reshape(*used.shape, *(1,) * (events.dim() - 2)), events, events[:, :1])
     parts = structures.to_parts(named.movedim(1, 0)).movedim(0, 1)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from strukt.checks import arguments
 from strukt.kernels.full_precision import full_precision
 from strukt.nn.inputs import precise, require_sizes
 
@@ -218,7 +219,7 @@ class NystromFeatures(nn.Module):
         width: Standard deviation of the Gaussian.
 
     Raises:
-        ValueError: If the landmarks have another shape or are empty, or the width is not above 0 and finite.
+        ValueError: If the landmarks are empty or of another shape or type, or the width is not above 0 and finite.
 
     Complexity: O(m^3) for m landmarks in each call, and O(m (m + size)) for each vector.
 
@@ -231,6 +232,7 @@ class NystromFeatures(nn.Module):
 
     def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:
         super().__init__()
+        arguments.scores("landmarks", landmarks, "(features, size)", 2)
         if landmarks.dim() != 2 or not landmarks.numel():
             raise ValueError(f"landmarks has shape {tuple(landmarks.shape)}; expected (features, size)")
         if not 0 < width < math.inf:

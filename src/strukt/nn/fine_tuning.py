@@ -82,10 +82,9 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
         >>> from transformers import BertConfig, BertModel
         >>> sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 8}
         >>> model = prepared(BertModel(BertConfig(vocab_size=9, **sizes)), frozen=1)
-        >>> sum(parameter.numel() for parameter in model.parameters())
-        5200
-        >>> sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-        536
+        >>> learned = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+        >>> learned[0], learned[-1]  # the first layer, encoder.layer.0, is frozen
+        ('encoder.layer.1.attention.self.query.weight', 'pooler.dense.bias')
     """
     if recomputes:
         recompute(model)

@@ -43,8 +43,14 @@ class JointPerceptron(nn.Module):
         """Return scores ``(*batch,)`` of vectors ``(*batch, size)`` that broadcast against each other.
 
         Raises:
-            ValueError: If their number is wrong.
+            ValueError: If the number or a size of the vectors is wrong.
         """
+        sizes = [layer.in_features for layer in self.inputs]
+        if [vector.shape[-1:] for vector in vectors] != [(size,) for size in sizes]:
+            raise ValueError(
+                f"vectors have shapes {[tuple(vector.shape) for vector in vectors]}; expected one tensor "
+                f"(*batch, size) for each of the sizes {sizes}"
+            )
         projected = (layer(vector) for layer, vector in zip(self.inputs, vectors, strict=True))
         scores: Tensor = self.output(reduce(torch.add, projected).tanh()).squeeze(-1)
         return scores

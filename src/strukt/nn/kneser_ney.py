@@ -51,7 +51,8 @@ class KneserNey(nn.Module):
 
     Source: Chen and Goodman (1999), "An empirical study of smoothing techniques for language modeling", section
     3. As in Heafield et al. (2013), n-grams at the beginning of a sentence keep their numbers of occurrences at
-    all lengths, because only the start symbol can come before them.
+    all lengths, because only the start symbol can come before them. There is no end symbol. If a corpus is too
+    small to estimate the discounts, they are 0.5, 1 and 1.5.
 
     The counts stay on the CPU, where the arguments of `log_probs` and `next` must be, too. They are part of the
     module's ``state_dict``.

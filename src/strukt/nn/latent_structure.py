@@ -181,11 +181,12 @@ class LatentStructure(nn.Module):
             The outputs for each pair of an item and a structure, with the weights of the structures.
 
         Raises:
-            ValueError: If the tensors among the inputs differ in their first axis, or the scorer returns a
-                distribution of another batch shape, or one that has only marginals and the estimator needs more.
+            ValueError: If no input is a tensor, or the tensors differ in the size of their first axis; or if the
+                scorer returns a distribution of another batch shape, or an object with only marginals although the
+                estimator needs more.
         """
-        structures = self.scorer(*inputs)
         batch = _batch(inputs)
+        structures = self.scorer(*inputs)
         batch_shape = tuple(getattr(structures, "batch_shape", (batch,)))
         if batch_shape != (batch,):
             raise ValueError(

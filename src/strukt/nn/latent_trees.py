@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.checks import arguments, guards
 from strukt.checks.guards import within
 from strukt.checks.lengths import Lengths
 from strukt.distributions import NonProjectiveTree
@@ -141,6 +142,10 @@ class FixedTrees(NamedTuple):
             heads: ``(batch, n)``, the head of each word counted from 1, 0 for the root, and -1 in the padding.
             dtype: The type of the marginals, that of the vectors which a network reads.
 
+        Raises:
+            ValueError: If the shape or the type is wrong, or a head is not from -1 to n. Whether the heads form a
+                tree is not checked.
+
         Examples:
             >>> FixedTrees.of_heads(torch.tensor([[0, 1], [0, -1]])).marginals
             tensor([[[1., 0., 0.],
@@ -149,7 +154,13 @@ class FixedTrees(NamedTuple):
                     [[1., 0., 0.],
                      [0., 0., 0.]]])
         """
-        candidates = torch.arange(heads.shape[1] + 1, device=heads.device)
+        arguments.integers("heads", heads, "(batch, n)", getattr(heads, "device", torch.device("cpu")))
+        if heads.dim() != 2:
+            raise ValueError(f"heads has shape {tuple(heads.shape)}; expected (batch, n)")
+        n = heads.shape[1]
+        valid = (heads >= -1) & (heads <= n)
+        guards.require_values(heads, valid, "heads", f"0 for the root, 1 to {n} for words, or -1 in the padding")
+        candidates = torch.arange(n + 1, device=heads.device)
         return cls((heads.unsqueeze(-1) == candidates).to(dtype))
 
 
@@ -160,12 +171,15 @@ def flat(lengths: Tensor, longest: int) -> Tensor:
         lengths: ``(batch,)``.
         longest: The number of columns, at least the largest length.
 
+    Raises:
+        ValueError: If the lengths are not a row of whole numbers from 0 to ``longest``.
+
     Examples:
         >>> flat(torch.tensor([3, 2]), 3)
         tensor([[ 0,  0,  0],
                 [ 0,  0, -1]])
     """
-    return _heads(lengths, longest, torch.zeros_like)
+    return _heads(lengths, longest, lambda words, _: torch.zeros_like(words))
 
 
 def left_to_right(lengths: Tensor, longest: int) -> Tensor:
@@ -178,13 +192,15 @@ def left_to_right(lengths: Tensor, longest: int) -> Tensor:
         lengths: ``(batch,)``.
         longest: The number of columns, at least the largest length.
 
+    Raises:
+        ValueError: If the lengths are not a row of whole numbers from 0 to ``longest``.
+
     Examples:
         >>> left_to_right(torch.tensor([3, 2]), 3)
         tensor([[ 2,  3,  0],
                 [ 2,  0, -1]])
     """
-    last = lengths.unsqueeze(-1)
-    return _heads(lengths, longest, lambda words: torch.where(words == last, 0, words + 1))
+    return _heads(lengths, longest, lambda words, last: torch.where(words == last, 0, words + 1))
 
 
 def right_branching(lengths: Tensor, longest: int) -> Tensor:
@@ -196,12 +212,15 @@ def right_branching(lengths: Tensor, longest: int) -> Tensor:
         lengths: ``(batch,)``.
         longest: The number of columns, at least the largest length.
 
+    Raises:
+        ValueError: If the lengths are not a row of whole numbers from 0 to ``longest``.
+
     Examples:
         >>> right_branching(torch.tensor([3, 2]), 3)
         tensor([[ 0,  1,  2],
                 [ 0,  1, -1]])
     """
-    return _heads(lengths, longest, lambda words: words - 1)
+    return _heads(lengths, longest, lambda words, _: words - 1)
 
 
 FIXED: Mapping[str, Callable[[Tensor, int], Tensor]] = MappingProxyType(
@@ -210,6 +229,9 @@ FIXED: Mapping[str, Callable[[Tensor, int], Tensor]] = MappingProxyType(
 """Functions that return trees which depend only on the lengths of sentences, by name; see `flat`."""
 
 
-def _heads(lengths: Tensor, longest: int, head_of: Callable[[Tensor], Tensor]) -> Tensor:
-    words = torch.arange(1, longest + 1, device=lengths.device).expand(len(lengths), -1)
-    return head_of(words).masked_fill(~mask_of(lengths, longest), -1)
+def _heads(lengths: Tensor, longest: int, head_of: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return the heads of the words, from the indices of words and of the last word of each sentence."""
+    device = getattr(lengths, "device", torch.device("cpu"))
+    lengths = arguments.lengths(lengths, torch.Size([len(lengths)]), longest, device)
+    words = torch.arange(1, longest + 1, device=device).expand(len(lengths), -1)
+    return head_of(words, lengths.unsqueeze(-1)).masked_fill(~mask_of(lengths, longest), -1)

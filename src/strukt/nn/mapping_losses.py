@@ -31,10 +31,11 @@ class _Loss(nn.Module):
 
         Args:
             x: Scores, of any shape.
-            target: The targets of the examples, as for the function.
+            target: A class for each example, or points in the shape of ``x``, as for the function.
 
         Raises:
             ValueError: As for the function.
+            TypeError: If an option is unknown.
         """
         return self._loss(x, target, **self.settings, **self.options)
 
@@ -43,7 +44,7 @@ class _Loss(nn.Module):
 
 
 class EntmaxLoss(_Loss):
-    """`strukt.losses.entmax_loss` as a module; its options are those of `strukt.losses.Options`.
+    """The loss of `Entmax`, a replacement of cross-entropy: `strukt.losses.entmax_loss` as a module.
 
     Args:
         alpha: The exponent of `strukt.mappings.entmax`, above 0; checked in each call.
@@ -63,7 +64,7 @@ class EntmaxLoss(_Loss):
 
 
 class SparsemaxLoss(EntmaxLoss):
-    """`EntmaxLoss` with alpha = 2.
+    """The sparsemax loss (Martins and Astudillo 2016): `EntmaxLoss` with alpha = 2.
 
     Args:
         options: ``dim``, ``mask``, ``reduction``, ``ignore_index``, ``label_smoothing`` and ``validate_args``; see
@@ -81,7 +82,7 @@ class SparsemaxLoss(EntmaxLoss):
 
 
 class Entmax15Loss(EntmaxLoss):
-    """`EntmaxLoss` with alpha = 1.5.
+    """The 1.5-entmax loss (Peters, Niculae and Martins 2019): `EntmaxLoss` with alpha = 1.5.
 
     Args:
         options: ``dim``, ``mask``, ``reduction``, ``ignore_index``, ``label_smoothing`` and ``validate_args``; see
@@ -99,7 +100,7 @@ class Entmax15Loss(EntmaxLoss):
 
 
 class NormmaxLoss(_Loss):
-    """`strukt.losses.normmax_loss` as a module; its options are those of `strukt.losses.Options`.
+    """The loss of `Normmax`: `strukt.losses.normmax_loss` as a module.
 
     Args:
         alpha: The exponent of the norm, above 1 and finite; checked in each call.
@@ -119,7 +120,7 @@ class NormmaxLoss(_Loss):
 
 
 class FusedmaxLoss(_Loss):
-    """`strukt.losses.fusedmax_loss` as a module; its options are those of `strukt.losses.Options`.
+    """The loss of `Fusedmax`: `strukt.losses.fusedmax_loss` as a module.
 
     Args:
         weight: The weight of the penalty, 0 or more and finite; checked in each call.
@@ -139,7 +140,7 @@ class FusedmaxLoss(_Loss):
 
 
 class OscarmaxLoss(_Loss):
-    """`strukt.losses.oscarmax_loss` as a module; its options are those of `strukt.losses.Options`.
+    """The loss of `Oscarmax`: `strukt.losses.oscarmax_loss` as a module.
 
     Args:
         weight: The weight of the penalty, 0 or more and finite; checked in each call.
@@ -159,7 +160,7 @@ class OscarmaxLoss(_Loss):
 
 
 class RelaxedSubsetLoss(_Loss):
-    """`strukt.losses.ksubset_loss` as a module, for exactly k items; see `strukt.losses.Options`.
+    """The loss of `RelaxedSubset`, for exactly k items: `strukt.losses.ksubset_loss` as a module.
 
     Args:
         k: Number of items, 0 or more; checked in each call.
@@ -180,7 +181,7 @@ class RelaxedSubsetLoss(_Loss):
 
 
 class RelaxedBudgetLoss(_Loss):
-    """`strukt.losses.budget_loss` as a module, for at most k items; see `strukt.losses.Options`.
+    """The loss of `RelaxedBudget`, for at most k items: `strukt.losses.budget_loss` as a module.
 
     Args:
         k: Maximum number of items, 0 or more; checked in each call.

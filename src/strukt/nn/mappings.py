@@ -12,14 +12,14 @@ from strukt import mappings
 
 
 class Entmax(nn.Module):
-    """`strukt.mappings.entmax` as a module, with a fixed or learned alpha; a learned alpha stays above 1.
+    """Entmax, a sparse softmax for alpha above 1: `strukt.mappings.entmax` with a fixed or learned alpha.
 
     Args:
         alpha: A number above 0; the initial value of a learned alpha must be above 1. A tensor is used
             directly, so that it receives a gradient, and an ``nn.Parameter`` becomes a parameter of the module.
             Other tensors stay on their device when the module is moved.
         dim: The axis of the probabilities.
-        learn: Whether alpha is a parameter, which starts from the number `alpha`.
+        learn: Whether alpha is a parameter, which starts from the number `alpha` and stays above 1.
         shape: Shape of a learned alpha, which broadcasts to the scores and has size 1 along ``dim``:
             ``(heads, 1, 1)`` learns an alpha for each attention head (Correia, Niculae and Martins 2019). By
             default, there is one alpha.
@@ -91,6 +91,8 @@ class _Mapping(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the mapped scores in the shape of ``x``; a score counts as -inf if ``mask`` is False.
 
+        The mask is Boolean and broadcasts to ``x``.
+
         Raises:
             ValueError: As for the function.
         """
@@ -101,7 +103,7 @@ class _Mapping(nn.Module):
 
 
 class Sparsemax(_Mapping):
-    """`strukt.mappings.sparsemax` as a module; `dim` is the axis of the probabilities.
+    """Sparsemax, a sparse softmax: `strukt.mappings.sparsemax` as a module, along the axis `dim`.
 
     Examples:
         >>> Sparsemax()(torch.tensor([1.0, 0.8, 0.1]))
@@ -113,7 +115,7 @@ class Sparsemax(_Mapping):
 
 
 class Entmax15(_Mapping):
-    """`strukt.mappings.entmax15` as a module; `dim` is the axis of the probabilities.
+    """Entmax with alpha = 1.5: `strukt.mappings.entmax15` as a module, along the axis `dim`.
 
     Examples:
         >>> Entmax15()(torch.tensor([1.0, 0.8, 0.1]))
@@ -125,10 +127,10 @@ class Entmax15(_Mapping):
 
 
 class Normmax(_Mapping):
-    """`strukt.mappings.normmax` as a module, with its settings; they are checked in each call.
+    """Normmax, a sparse softmax: `strukt.mappings.normmax` as a module.
 
     Args:
-        alpha: The exponent of the norm, above 1 and finite.
+        alpha: The exponent of the norm, above 1 and finite; checked in each call.
         dim: The axis of the probabilities.
 
     Examples:
@@ -141,11 +143,11 @@ class Normmax(_Mapping):
 
 
 class Fusedmax(_Mapping):
-    """`strukt.mappings.fusedmax` as a module, with its settings; they are checked in each call.
+    """Sparsemax in which neighbours share probabilities: `strukt.mappings.fusedmax` as a module.
 
     Args:
-        weight: The weight of the penalty, 0 or more and finite. The more weight, the more neighbours share a
-            probability.
+        weight: The weight of the penalty, 0 or more and finite; checked in each call. The more weight, the more
+            neighbours share a probability.
         dim: The axis of the probabilities.
 
     Examples:
@@ -158,11 +160,11 @@ class Fusedmax(_Mapping):
 
 
 class Oscarmax(_Mapping):
-    """`strukt.mappings.oscarmax` as a module, with its settings; they are checked in each call.
+    """Sparsemax in which close scores share probabilities: `strukt.mappings.oscarmax` as a module.
 
     Args:
-        weight: The weight of the penalty, 0 or more and finite. The more weight, the more entries share a
-            probability.
+        weight: The weight of the penalty, 0 or more and finite; checked in each call. The more weight, the more
+            entries share a probability.
         dim: The axis of the probabilities.
 
     Examples:
@@ -175,7 +177,7 @@ class Oscarmax(_Mapping):
 
 
 class RelaxedSubset(_Mapping):
-    """`strukt.mappings.ksubset` as a module: weights from 0 to 1 with sum k.
+    """A relaxed subset of k items, weights from 0 to 1 with sum k: `strukt.mappings.ksubset` as a module.
 
     Args:
         k: Number of items, 0 or more, which need not be a whole number; checked in each call.
@@ -191,7 +193,7 @@ class RelaxedSubset(_Mapping):
 
 
 class RelaxedBudget(_Mapping):
-    """`strukt.mappings.budget` as a module: weights from 0 to 1 with a sum of at most k.
+    """A relaxed subset of at most k items, weights from 0 to 1: `strukt.mappings.budget` as a module.
 
     Args:
         k: Maximum number of items, 0 or more, which need not be a whole number; checked in each call.

@@ -18,14 +18,14 @@ class MeanFieldAttention(Attention):
     """Relational attention: mean-field marginals of a fully connected binary CRF over the positions.
 
     Any number of positions may be relevant, and the relevance of one depends on the others. For each query,
-    s_i = 1 means that position i is relevant. This scores phi_i, and J_ij if j is relevant, too. The weights are
-    the marginals after several sweeps of mean field, which update all positions in parallel,
+    s_i = 1 means that position i is relevant. This scores phi_i, and J_ij if j is relevant, too. The weights need
+    not sum to 1: they are the marginals after several sweeps of mean field, each over all positions in parallel,
 
         chi = phi,   then repeatedly   s = sigmoid(chi),   chi = phi + J s,   and at last   sigmoid(chi).
 
     In the published form, arbitrary networks compute phi_i = D_unary(h_i, d_t) and J_ij = D_binary(h_i, h_j, d_t)
     from keys h and queries d; `of_perceptrons` uses perceptrons for both. The graph is undirected: J_ij is the
-    mean over both orders of i and j, and the diagonal is 0. This takes O(n^2) for each query.
+    mean over both orders of i and j, and the diagonal is 0. A sweep takes O(n^2) for each query.
 
     By default, phi comes from a perceptron with one hidden layer, and J has low rank: J_ij = sum_l w_l k_il k_jl
     for i other than j, where k_i is tanh of a projection of key and query. J is then never materialised: a sweep
@@ -52,8 +52,8 @@ class MeanFieldAttention(Attention):
     algorithm 1, whose k iterations are k sweeps here. The signs follow `BinaryCRF`: J > 0 attracts.
 
     Raises:
-        ValueError: If a size is less than 1, `iterations` or `tol` is below 0, or `damping` is not at least 0 and
-            below 1.
+        ValueError: If a size is less than 1, `iterations` is not a whole number of 0 or more, `tol` is below 0, or
+            `damping` is not at least 0 and below 1.
 
     Examples:
         >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)

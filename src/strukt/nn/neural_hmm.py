@@ -42,9 +42,10 @@ class NeuralHMM(nn.Module):
             its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use. A
             name has no effect without ``rank``.
         blocks: ``(v,)``, the block of states that emits each word, such as its Brown cluster; None if every state
-            may emit every word. Each block must occur: the states of another one would emit no word.
+            may emit every word. Blocks are successive states, equally many in each. Each block must occur: the
+            states of another one would emit no word.
         state_dropout: Share of the states that is dropped (in each block, if there are blocks).
-        feature_dropout: Share of the features that is dropped.
+        feature_dropout: Share of the features that is dropped; without effect on dense transitions.
         temperature: Divides the dot products of sources and targets; feature maps get the vectors divided by its
             square root.
         vectors: ``layers`` as described above. ``plain``: vectors of sources go through no layer, and the start is
@@ -53,8 +54,9 @@ class NeuralHMM(nn.Module):
             Rush 2020).
 
     Raises:
-        ValueError: If a size is less than 1, the blocks do not fit, the name of ``features`` or ``vectors`` is
-            unknown, a dropout is not from 0 to below 1, or the temperature is not above 0.
+        ValueError: If a size is less than 1, the blocks are not ``(v,)`` or their number does not divide z, the
+            name of ``features`` or ``vectors`` is unknown, a dropout is not from 0 to below 1, or the temperature
+            is not above 0.
 
     Source:
         Chiu and Rush (2020), "Scaling hidden Markov language models"; Chiu, Deng and Rush (2021), "Low-rank

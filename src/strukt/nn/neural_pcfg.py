@@ -79,6 +79,8 @@ class NeuralPCFG(nn.Module):
     ) -> PCFG | LowRankPCFG:
         """Return the distribution over trees of sentences; its log-partition is the log-probability of a sentence.
 
+        A sentence of one word has no tree, and the log-partition -inf; that of an empty sentence is 0.
+
         Args:
             x: ``(batch, n)``, words from 0 to v - 1; any number in the padding.
             lengths: ``(batch,)``; all n if None.
@@ -171,6 +173,8 @@ class CompoundPCFG(nn.Module):
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> CompoundTrees:
         """Return the trees and the divergence; training samples the latent vectors, prediction uses their mean.
+
+        A sentence of one word has no tree, and the log-partition -inf; that of an empty sentence is 0.
 
         Args:
             x: ``(batch, n)``, words from 0 to v - 1; any number in the padding.

@@ -50,8 +50,8 @@ LONGEST_WORD = 64
 class PretrainedEncoder(nn.Module):
     """A pretrained Transformer encoder; the vector of a word is the mean of the vectors of its pieces.
 
-    Sentences longer than the window of the model are read in overlapping windows. Of a word with more than
-    `LONGEST_WORD` pieces, only the first and the last `LONGEST_WORD // 2` are read.
+    Sentences longer than the window of the model are read in overlapping windows. Of a word with more than 64
+    pieces, only the first and the last 32 are read.
 
     Words go through `inputs` first: `encoder(encoder.inputs(sentences), lengths)` is ``(batch, n, size)``.
 

@@ -139,12 +139,12 @@ class ProbabilisticTransformer(MeanFieldIteration):
         require_one_of("decomposition", decomposition, ("full", *_FACTORED))
         require_one_of("symmetric_messages", symmetric_messages, ("doubled", "both"))
         require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
-        if distance is not None and distance < 0:
+        if distance is not None and (not arguments.is_integer(distance) or distance < 0):
             raise ValueError(f"distance is {distance}; expected at least 0, or None")
         sizes = {"root_labels": root_labels, "features": features, "dependency_labels": dependency_labels}
         for name, size in sizes.items():
-            if size < 0:
-                raise ValueError(f"{name} is {size}; expected at least 0")
+            if not arguments.is_integer(size) or size < 0:
+                raise ValueError(f"{name} is {size}; expected at least 0, a whole number")
         if causal and root_labels:
             raise ValueError(
                 f"root_labels is {root_labels} in a causal model; expected 0, as a root would pass on information "

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from strukt.checks import arguments
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.inputs import require_sizes
 from strukt.nn.perceptron import perceptron
@@ -17,13 +18,16 @@ def fenceposts(words: Tensor) -> Tensor:
     In a bidirectional LSTM (BiLSTM), the first half of the vector of a word encodes the words up to it, and the
     second half the words from it on. A fencepost concatenates the first half of the word before it and the second
     half of the word after it. Vectors of other encoders are split in the same way (Kitaev and Klein 2018, section
-    2.2).
+    2.2); of an odd size, the first half is longer by 1.
 
     Args:
         words: ``(*batch, n, size)``, zero in the padding.
 
     Returns:
         ``(*batch, n + 1, size)``, with zeros in place of words before the first one and after the last one.
+
+    Raises:
+        ValueError: If the vectors have fewer than two axes.
 
     Examples:
         >>> import torch
@@ -32,6 +36,8 @@ def fenceposts(words: Tensor) -> Tensor:
                 [1., 4.],
                 [3., 0.]])
     """
+    if words.dim() < 2:
+        raise ValueError(f"words has shape {tuple(words.shape)}; expected (*batch, n, size)")
     before, after = words.tensor_split(2, -1)
     left = functional.pad(before, (0, 0, 1, 0))
     right = functional.pad(after, (0, 0, 0, 1))
@@ -47,6 +53,9 @@ def between_words(scores: Tensor) -> Tensor:
     Returns:
         ``(*batch, n + 1, n + 1, c)``; ``[i, j + 1]`` scores the same span. All other entries are 0.
 
+    Raises:
+        ValueError: If the shape is wrong.
+
     Examples:
         >>> import torch
         >>> between_words(torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]])).squeeze(-1)
@@ -54,6 +63,8 @@ def between_words(scores: Tensor) -> Tensor:
                 [0., 3., 4.],
                 [0., 0., 0.]])
     """
+    if scores.dim() < 3 or scores.shape[-3] != scores.shape[-2]:
+        raise ValueError(f"scores has shape {tuple(scores.shape)}; expected (*batch, n, n, c)")
     return functional.pad(scores, (0, 0, 1, 0, 0, 1))
 
 
@@ -68,7 +79,7 @@ class SpanScorer(nn.Module):
         labels: Number of labels `c`.
         span_size: Size of the vectors that are compared to score a span.
         label_size: Size of the vectors that are compared to label a span.
-        dropout: Dropout of the compared vectors.
+        dropout: Probability that a feature of the compared vectors is dropped for a whole sentence.
 
     Raises:
         ValueError: If a size is less than 1, or `dropout` is not a probability below 1.
@@ -95,12 +106,19 @@ class SpanScorer(nn.Module):
         """Score all spans with all labels.
 
         Args:
-            posts: ``(*batch, n + 1, size)`` vectors of fenceposts.
+            posts: ``(*batch, n + 1, size)``, vectors of fenceposts.
 
         Returns:
             ``(*batch, n + 1, n + 1, c)``; ``[i, j]`` scores the span from fencepost i to j. Entries with i >= j
             have no meaning.
+
+        Raises:
+            ValueError: If the shape is wrong, or the vectors are not floating-point.
         """
+        size = self.span_left[0].in_features
+        arguments.scores("posts", posts, f"(*batch, n + 1, {size})", 2)
+        if posts.shape[-1] != size:
+            raise ValueError(f"posts has shape {tuple(posts.shape)}; expected (*batch, n + 1, {size})")
         spans: Tensor = self.span_score(self.span_left(posts), self.span_right(posts))
         labels: Tensor = self.label_score(self.label_left(posts), self.label_right(posts))
         return spans + labels

@@ -75,9 +75,9 @@ class StructuredAttention(nn.Module):
     Raises:
         ValueError: If the kind is unknown, `iterations` is less than 1, or `tol` is below 0.
 
-    Complexity: for an item with n rows and m columns, n <= m: O(n m) for the softmax and a round of
+    Complexity: for an item with n rows and m columns, n <= m: O(n m) for the softmax and an iteration of
     ``"lp-matching"``, O(n m^2) for ``"crf"``, O(n^2 m) for each matching that the search of ``"matching"`` visits,
-    and O(n m^2) for each chain that a round of ``"lp-sequence"`` visits.
+    and O(n m^2) for each chain that an iteration of ``"lp-sequence"`` visits.
 
     Examples:
         >>> align = StructuredAttention("matching")

@@ -69,11 +69,12 @@ class SymbolReader(nn.Module):
 
         Args:
             memory: The result of `read`.
-            symbols: ``(batch, t)``, the symbols that the decoder reads, one for each step.
+            symbols: ``(batch, t)``, the symbols that the decoder reads, one for each step; first the start symbol.
             state: The state after the previous steps; the initial state if None.
 
         Raises:
-            ValueError: If the batch of the symbols differs from that of the memory.
+            ValueError: If the symbols are not ``(batch, t)``, or their batch differs from that of the memory.
+            IndexError: If a symbol is out of range, on the CPU.
         """
         return self.network.decode(self._vectors(symbols), memory, state)
 

@@ -42,8 +42,6 @@ class ChildSumTreeLSTM(nn.Module):
     tree and changes nothing, but it carries gradients to the arcs of the tree, for estimators that pass them on to
     scores; the gradient of all other arcs is 0.
 
-    Words of the same depth in all trees of the batch are computed together, starting with the deepest.
-
     Source: Tai, Socher and Manning (2015), "Improved semantic representations from tree-structured long short-term
     memory networks", equations 2 to 8.
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from strukt.kernels.buckets import Buckets
 from strukt.kernels.distance_buckets import gathered, scattered, scores
+from strukt.nn.inputs import require_sizes
 
 
 class Rows(NamedTuple):
@@ -49,6 +50,9 @@ class Ternary(nn.Module, abc.ABC):
             heads up to 3 words away on either side, and for all more distant heads on either side, and scores that
             all distances share; ``Buckets(3, shared=False)`` without these. ``Buckets(None)`` has a single bucket.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Source: Wu and Tu (2023), section 2.2 and appendix A.
 
     Examples:
@@ -64,6 +68,7 @@ class Ternary(nn.Module, abc.ABC):
 
     def __init__(self, labels: int, channels: int, buckets: Buckets) -> None:
         super().__init__()
+        require_sizes(labels=labels, channels=channels)
         self.labels, self.channels, self.buckets = labels, channels, buckets
 
     @abc.abstractmethod
@@ -113,6 +118,9 @@ class Ternary(nn.Module, abc.ABC):
         self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
     ) -> Tensor:
         """Return the messages between words about their labels, ``(batch, n, d)``, without storing all pairs.
+
+        They are the sum of `to_dependents` and, with ``tells_heads``, `to_heads`, for a softmax over heads. Scores
+        shared by all distances are not supported; see `in_blocks`.
 
         Args:
             probabilities: ``(batch, n, d)``, the probabilities of labels, which determine those of heads.

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from strukt.kernels import distance_attention, weighted_buckets
 from strukt.kernels.buckets import Buckets
-from strukt.nn.inputs import precise
+from strukt.nn.inputs import precise, require_sizes
 from strukt.nn.ternary.base import BucketedTernary, Ternary, as_tables, projected, projected_back
 
 
@@ -24,6 +24,7 @@ class Factored(Ternary):
     weights: nn.Parameter | None
 
     def _set_factors(self, symmetric: bool, *shape: int) -> None:
+        require_sizes(rank=shape[-1])
         self.left = _factor(*shape)
         # A parameter under two names could not be saved.
         self.right = None if symmetric else _factor(*shape)
@@ -68,6 +69,9 @@ class UV(BucketedTernary, Factored):
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> from strukt.kernels.buckets import Buckets
         >>> model = UV(labels=5, channels=2, buckets=Buckets(3), rank=4)
@@ -108,6 +112,9 @@ class UVW(BucketedTernary, Factored):
         buckets: The buckets of distances.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
+
+    Raises:
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> from strukt.kernels.buckets import Buckets
@@ -153,6 +160,9 @@ class WeightedUV(Factored):
         buckets: The buckets of distances; ``shared`` has no effect, because all of them share the factors.
         rank: The rank, r.
         symmetric: Whether V is U, so that all scores are symmetric.
+
+    Raises:
+        ValueError: If a size is less than 1.
 
     Examples:
         >>> from strukt.kernels.buckets import Buckets

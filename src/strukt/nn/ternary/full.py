@@ -20,6 +20,9 @@ class FullTernary(BucketedTernary):
         buckets: The buckets of distances.
         symmetric: Whether all tables are symmetric; the mean of a table and its transpose is then used.
 
+    Raises:
+        ValueError: If a size is less than 1.
+
     Examples:
         >>> from strukt.kernels.buckets import Buckets
         >>> FullTernary(5, 2, Buckets(3)).tables().shape
