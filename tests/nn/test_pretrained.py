@@ -105,6 +105,18 @@ def test_no_sentences(encoder):
     assert encode(encoder, [[], []]).shape == (2, 0, encoder.size)
 
 
+def test_a_sentence_without_words_or_special_pieces_among_others():
+    pieces = tokenizers.Tokenizer(tokenizers.models.WordLevel({"?": 0, "a": 1, "b": 2}, "?"))
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    encoder = PretrainedEncoder(
+        transformers.PreTrainedTokenizerFast(tokenizer_object=pieces, unk_token="?"),
+        transformers.BertModel(transformers.BertConfig(vocab_size=3, **sizes)),
+    ).eval()
+    nothing, some = encode(encoder, [[], ["a", "b"]])
+    assert torch.equal(nothing, torch.zeros_like(some))
+    torch.testing.assert_close(some, encode(encoder, [["a", "b"]])[0])
+
+
 def test_saved_without_weights_and_built_again(encoder, tmp_path):
     encoder.save_assets(tmp_path)
     assert not list(tmp_path.glob("*.safetensors"))

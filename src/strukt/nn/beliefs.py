@@ -84,6 +84,9 @@ class Updates:
             old: The distributions before, with their message.
             message: The new message, in the shape of the distributions.
             dropout: Applied to the damped message.
+
+        Returns:
+            The damped message after dropout, and the distributions, in the shape of the old ones.
         """
         message = dropout(_mixed(message, old.message, 1 - self.label_damping))
         new = self.normalised(message / self.label_weight)
@@ -97,6 +100,9 @@ class Updates:
             message: The new message, in the shape of the distributions.
             weight: The weight of the entropy, by which messages are divided.
             places: The possible heads; None for a variable whose values are all possible.
+
+        Returns:
+            The damped message, or a scalar 0 without damping, and the distributions, in the shape of the old ones.
         """
         message = _mixed(message, old.message, 1 - self.head_damping)
         if places is None:

@@ -54,8 +54,10 @@ class CRF(nn.Module):
     Examples:
         >>> crf = CRF(3)
         >>> chain = crf(torch.randn(2, 4, 3), lengths=torch.tensor([4, 2]))
-        >>> chain.log_prob(torch.tensor([[0, 1, 2, 0], [1, 1, -1, -1]])).shape
-        torch.Size([2])
+        >>> loss = -chain.log_prob(torch.tensor([[0, 1, 2, 0], [1, 1, -1, -1]])).mean()  # -1 is in the padding
+        >>> loss.backward()  # trains the transitions
+        >>> chain.mode.shape  # the best tags
+        torch.Size([2, 4])
     """
 
     start_allowed: Tensor

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 class SharedDropout(nn.Module):
     """Variational dropout: drops the same features at every position of a sequence.
 
-    Each sequence of a batch has its mask. In training, all other features are divided by 1 - p.
+    The dropped features differ between the sequences of a batch. In training, all others are divided by 1 - p.
 
     Source: Gal and Ghahramani (2016), "A theoretically grounded application of dropout in recurrent
     neural networks".

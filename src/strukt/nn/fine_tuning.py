@@ -63,8 +63,8 @@ def prepared(model: Any, frozen: int | None = 0, lora: int = 0, recomputes: bool
 
     Args:
         model: A Hugging Face model, which is modified.
-        frozen: Number of lowest layers to freeze, together with the embeddings; 0 to freeze nothing, None to
-            freeze all parameters, including adapters.
+        frozen: Number of lowest layers to freeze, together with their adapters and the embeddings; 0 to freeze
+            nothing, None to freeze all parameters, including all adapters.
         lora: Rank of the adapters of all linear layers, which are trained in place of the layers (Hu et al. 2021,
             "LoRA: Low-rank adaptation of large language models"); 0 for no adapters.
         recomputes: Whether to recompute activations in the backward pass (gradient checkpointing), which takes

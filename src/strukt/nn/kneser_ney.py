@@ -146,6 +146,8 @@ class KneserNey(nn.Module):
         Returns:
             ``(batch, v)``, in float64.
 
+        Complexity: O(order * (n + v) log m) time per item.
+
         Raises:
             ValueError: As for `log_probs`.
         """

@@ -30,7 +30,8 @@ class MeanFieldEncoder(SentenceEncoder):
 
     Raises:
         ValueError: If a size is less than 1, `inputs` differs from `labels` without a projection, or
-            `ProbabilisticTransformer` rejects an option.
+            `ProbabilisticTransformer` rejects the value of an option.
+        TypeError: If an option is unknown.
 
     Examples:
         >>> import torch

@@ -175,7 +175,8 @@ class PretrainedEncoder(nn.Module):
                     (len(rows), piece + offset, index * n + word_of_piece[piece])
                     for piece in range(first, last)
                 ]
-                rows.append(torch.tensor(self._prefix + pieces[start:stop] + self._suffix))
+                row = self._prefix + pieces[start:stop] + self._suffix
+                rows.append(torch.tensor(row, dtype=torch.long))  # the row of no words may be empty
         padded = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         row, column, target = torch.tensor(places, dtype=torch.long).reshape(-1, 3).unbind(-1)
@@ -190,7 +191,7 @@ class PretrainedEncoder(nn.Module):
         }
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
-        """Count the pieces that the model reads for each sentence, including special pieces and padding.
+        """Return the number of pieces that the model reads for each sentence, with special pieces and padding.
 
         A padded batch has at most as many pieces as the number of sentences times the largest count.
 

@@ -20,12 +20,12 @@ INPUT_DROPOUT = 0.1
 
 
 class PublishedTransformer(SentenceEncoder):
-    """A Transformer encoder with learned positions, without an input projection and without biases in attention.
+    """The Transformer baseline of Wu and Tu (2023): learned positions, and no biases in attention.
 
-    Each layer normalises after its attention and after its feed-forward network with ReLU (post-norm). Dropout
-    acts on attention weights and on the outputs of both. Absolute positions are learned vectors that are added to
-    the words, with a dropout of 0.1 for words and positions; words beyond the 512th share the last position. Takes
-    O(n^2) time and memory for n words.
+    There is no input projection. Each layer normalises after its attention and after its feed-forward network
+    with ReLU (post-norm). Dropout acts on attention weights and on the outputs of both. Absolute positions are
+    learned vectors that are added to the words, with a dropout of 0.1 for words and positions; words beyond
+    the 512th share the last position. Takes O(n^2) time and memory for n words.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation", section 4 and appendix C, and the code that they published; Shaw et al. (2018) for relative

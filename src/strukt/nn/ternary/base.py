@@ -131,7 +131,10 @@ class Ternary(nn.Module, abc.ABC):
         """
 
     def tables(self) -> Tensor:
-        """Return the tables T, ``(f, h, d, d)``, one for each bucket and channel, plus shared scores in each."""
+        """Return the tables T, ``(f, h, d, d)``, one for each bucket and channel.
+
+        With shared scores they are ``(f - 1, h, d, d)``: the table of the last bucket is added to all others.
+        """
         left, right = self.factors()
         tables = left @ right.mT
         if self.buckets.reach is None or not self.buckets.shared:
