@@ -34,6 +34,7 @@ class JointPerceptron(nn.Module):
         if not sizes:
             raise ValueError("sizes is empty; expected the size of at least one vector")
         require_sizes(hidden=hidden, **{f"size_{index}": size for index, size in enumerate(sizes, 1)})
+        self.sizes = list(sizes)
         self.inputs = nn.ModuleList(
             nn.Linear(size, hidden, bias=not index) for index, size in enumerate(sizes)
         )
@@ -45,11 +46,10 @@ class JointPerceptron(nn.Module):
         Raises:
             ValueError: If the number or a size of the vectors is wrong.
         """
-        sizes = [layer.in_features for layer in self.inputs]
-        if [vector.shape[-1:] for vector in vectors] != [(size,) for size in sizes]:
+        if [vector.shape[-1:] for vector in vectors] != [torch.Size([size]) for size in self.sizes]:
             raise ValueError(
                 f"vectors have shapes {[tuple(vector.shape) for vector in vectors]}; expected one tensor "
-                f"(*batch, size) for each of the sizes {sizes}"
+                f"(*batch, size) for each of the sizes {self.sizes}"
             )
         projected = (layer(vector) for layer, vector in zip(self.inputs, vectors, strict=True))
         scores: Tensor = self.output(reduce(torch.add, projected).tanh()).squeeze(-1)

@@ -175,8 +175,8 @@ class PretrainedEncoder(nn.Module):
                     (len(rows), piece + offset, index * n + word_of_piece[piece])
                     for piece in range(first, last)
                 ]
-                row = self._prefix + pieces[start:stop] + self._suffix
-                rows.append(torch.tensor(row, dtype=torch.long))  # the row of no words may be empty
+                window = self._prefix + pieces[start:stop] + self._suffix
+                rows.append(torch.tensor(window, dtype=torch.long))  # the window of no words may be empty
         padded = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         row, column, target = torch.tensor(places, dtype=torch.long).reshape(-1, 3).unbind(-1)
