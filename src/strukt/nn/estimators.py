@@ -244,7 +244,7 @@ class Relaxed(Estimator):
     Examples:
         >>> from strukt import KSubset
         >>> choices = KSubset(torch.tensor([[1.0, 0.5, -1.0]]), k=1)  # one of three
-        >>> Relaxed(0.5)(choices).parts.sum(-1).round(decimals=3)  # the parts are random, but one is chosen in all
+        >>> Relaxed(0.5)(choices).parts.sum(-1).round(decimals=3)  # random parts, with sum k
         tensor([1.])
         >>> Relaxed(0.5).in_prediction
         Marginals()

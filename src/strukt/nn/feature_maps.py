@@ -78,7 +78,7 @@ class ExponentialFeatures(nn.Module):
     Examples:
         >>> _ = torch.manual_seed(0)
         >>> features, x, y = ExponentialFeatures(4, 20_000), torch.full((4,), 0.4), torch.full((4,), 0.5)
-        >>> (features(x) + features(y)).logsumexp(-1), x @ y
+        >>> (features(x) + features(y)).logsumexp(-1), x @ y  # the logs of the estimate and of the kernel
         (tensor(0.7761, grad_fn=<LogsumexpBackward0>), tensor(0.8000))
     """
 
@@ -167,8 +167,8 @@ class FourierFeatures(nn.Module):
     become 0, and its log infinite.
 
     The usual features cos(w · x + b) estimate a Gaussian kernel (Rahimi and Recht 2007), but half of them are
-    negative. With 1 and `FLOOR` added, all are positive, and their dot products are an unbiased estimate of the
-    kernel above, up to the floor. It is a Gaussian kernel plus a constant, so that no transition is improbable.
+    negative. With 1 + 1e-6 added, all are positive, and their dot products are an unbiased estimate of the
+    kernel above, up to that 1e-6. It is a Gaussian kernel plus a constant, so that no transition is improbable.
 
     Args:
         size: Size of the vectors.
@@ -207,8 +207,8 @@ class NystromFeatures(nn.Module):
     The kernel is K(x, y) = exp(-|x - y|^2 / (2 width^2)).
 
     The dot product of the features of x and y equals the kernel if x or y is a landmark. Features may be negative:
-    those below `FLOOR` are raised to it, without a gradient, and the dot product is then not exact. The same holds
-    for eigenvalues of K(l, l) below `FLOOR`. Features are computed in float32 at least, even under autocast,
+    those below 1e-6 are raised to it, without a gradient, and the dot product is then not exact. The same holds
+    for eigenvalues of K(l, l) below 1e-6. Features are computed in float32 at least, even under autocast,
     because eigendecomposition does not support half precision.
 
     Source: Williams and Seeger (2001).

@@ -59,7 +59,7 @@ class TreeScorer(nn.Module):
             lengths: ``(batch,)``; all n if None.
 
         Raises:
-            ValueError: If a shape is wrong, or a length is not between 0 and n.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or a score is NaN.
         """
         nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
         arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)

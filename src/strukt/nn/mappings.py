@@ -180,7 +180,8 @@ class RelaxedSubset(_Mapping):
     """A relaxed subset of k items, weights from 0 to 1 with sum k: `strukt.mappings.ksubset` as a module.
 
     Args:
-        k: Number of items, 0 or more, which need not be a whole number; checked in each call.
+        k: Number of items, 0 or more, which need not be a whole number; checked in each call. If there are fewer
+            than k items, all weights are 1.
         dim: The axis of the items.
 
     Examples:

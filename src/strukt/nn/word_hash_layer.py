@@ -14,7 +14,7 @@ from strukt.nn.inputs import lengths_of
 
 
 class HashLayer(nn.Module):
-    """A Transformer layer with one head for each bit, for word vectors and the bits of word codes.
+    """A Transformer layer with one head for each bit: returns word vectors, and scores of the bits of word codes.
 
     The scores `s_k(i, j) = (W_k^Q h_i)' (W_k^K h_j) / sqrt(d_k)` of head k for word vectors h have two uses: their
     softmax over j is the attention of word i, and the sign of `s_k(i, i)` is bit k of the code of word i. Codes
