@@ -100,7 +100,8 @@ def test_a_width_is_a_whole_number_above_0(width):
 
 
 @pytest.mark.parametrize(
-    ("options", "name"), [({"affixes": [3, 0]}, r"affixes\[1\]"), ({"affix_size": -1}, "affix_size")]
+    ("options", "name"),
+    [({"affixes": [3, 0]}, r"affixes\[1\]"), ({"affixes": [3], "affix_size": 0}, "affix_size")],
 )
 def test_sizes_of_affixes_are_above_0(options, name):
     with pytest.raises(ValueError, match=f"{name} is .*; expected at least 1"):
@@ -110,3 +111,7 @@ def test_sizes_of_affixes_are_above_0(options, name):
 def test_there_is_an_unknown_word():
     with pytest.raises(ValueError, match="words is 1; expected at least 2"):
         WordEmbeddings(1, 4)
+
+
+def test_the_size_of_affixes_is_ignored_without_them():
+    assert WordEmbeddings(10, 4, affix_size=0).size == 4

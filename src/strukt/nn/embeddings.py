@@ -129,7 +129,7 @@ class WordEmbeddings(nn.Module):
         characters: A module that maps `(forms, longest form)` to `(forms, size)`; None for no character vectors.
         affixes: Sizes of the vocabularies of affixes, one for each kind, such as suffixes of three letters; None
             for no affixes.
-        affix_size: Size of the vector of each affix.
+        affix_size: Size of the vector of each affix; ignored without affixes.
         word_dropout: Probability of replacing a word with the unknown word in training; its characters and affixes
             are kept.
 
@@ -158,8 +158,10 @@ class WordEmbeddings(nn.Module):
         word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        sizes = {f"affixes[{kind}]": count for kind, count in enumerate(affixes or [])}
-        require_sizes(words=words, size=size, affix_size=affix_size, **sizes)
+        require_sizes(words=words, size=size)
+        if affixes:
+            sizes = {f"affixes[{kind}]": count for kind, count in enumerate(affixes)}
+            require_sizes(**sizes, affix_size=affix_size)
         if words < 2:
             raise ValueError(f"words is {words}; expected at least 2, for padding and the unknown word")
         self.words = nn.Embedding(words, size, padding_idx=PADDING)
