@@ -49,7 +49,7 @@ def fit(
     """Train a model and save it as it was after the best epoch.
 
     Args:
-        task: One of `strukt.tasks.TASKS`.
+        task: The name of the task, such as `tag`; `strukt.tasks.TASKS` lists all.
         config: The configuration of the task.
         output: The folder of the model; checkpoints and logs are written to its subfolder `training`.
         resume: Resume the interrupted run in that folder, with the same options and corpora; the result is that of
@@ -66,7 +66,8 @@ def fit(
     Raises:
         DataError: If a corpus, the initial model, or the checkpoint to resume from cannot be used; or if the disk
             is full.
-        SettingError: If an option has an invalid value, or differs from that of the initial model.
+        SettingError: If an option has an invalid value, has no effect with the other options, or differs from that
+            of the initial model.
         StruktError: If the folder is in use, cannot be written, or holds a model or files that would be
             overwritten; if there is no run to resume, or it had other options or data; if a corpus is missing; if
             the initial model is of another task; or if training diverges.

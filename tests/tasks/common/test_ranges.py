@@ -382,3 +382,18 @@ def test_what_is_not_used_need_not_fit():
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(kind="bilstm", heads=7)))
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(characters="none", character_size=97)))
     ranges.require_valid(tag.Config(constraints="bio", criterion="crf"))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (tag.Config(criterion="softmax"), "--criterion is 'softmax'; expected 'cross-entropy', 'crf', 'bits'"),
+        (encoder("gru"), "--encoder.kind is 'gru'; expected 'bilstm', 'lstm'"),
+        (encoder("pt", pt=MeanFieldConfig(order="any")), "--encoder.pt.order is 'any'; expected 'asynchronous'"),
+        (sort.Config(attention=None), "--attention is None; expected 'none', 'dot-product'"),
+        (ner.Config(criterion="flat", decoder="argmax"), "--decoder is 'argmax'; expected 'crf', 'softmax'"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_refused(config, message):
+    with pytest.raises(SettingError, match=f"^{message}"):
+        ranges.require_valid(config)

@@ -76,6 +76,31 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return result
 
 
+def require_choices(config: Any, prefix: str = "") -> None:
+    """Check that each option with a fixed set of values has one of them.
+
+    Args:
+        config: A configuration, a dataclass.
+        prefix: Start of the names of its options, for error messages.
+
+    Raises:
+        ValueError: If an option has another value.
+
+    Examples:
+        >>> from strukt.tasks.tag import Config
+        >>> require_choices(Config(column="lemma"))
+        Traceback (most recent call last):
+        ValueError: column is 'lemma'; expected 'xpos', 'upos'
+    """
+    hints = get_type_hints(type(config))
+    for option in dataclasses.fields(config):
+        name, hint, value = prefix + option.name, hints[option.name], getattr(config, option.name)
+        if dataclasses.is_dataclass(value):
+            require_choices(value, f"{name}.")
+        elif get_origin(hint) is Literal:
+            require_type(name, hint, value)
+
+
 def require_type(name: str, hint: Any, value: object) -> None:
     """Check that a value has the type of an option: a simple type, a choice, or a union of these.
 

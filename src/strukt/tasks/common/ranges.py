@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks.common.options import flat
+from strukt.tasks.common.options import flat, require_choices
 from strukt.tasks.common.uses import require_read
 
 Range = tuple[str, Callable[[Any], bool]]
@@ -147,6 +147,10 @@ def require_possible(config: Any) -> None:
     Raises:
         SettingError: If an option is invalid; the message names it, its value and the expected values.
     """
+    try:
+        require_choices(config, "--")
+    except ValueError as error:
+        raise SettingError(str(error)) from None
     options = flat(dataclasses.asdict(config))
     for name, (expected, accepts) in RANGES.items():
         if name in options and not accepts(options[name]):
