@@ -6,6 +6,7 @@ import re
 import threading
 import time
 
+import numpy as np
 import pytest
 import torch
 from fastapi.testclient import TestClient
@@ -52,6 +53,27 @@ def test_models_tell_what_they_can_show(client):
     for card in cards.values():
         for view in card["views"]:
             assert ask(client, model=card["name"], view=view).status_code == 200
+
+
+def test_a_service_needs_a_model():
+    with pytest.raises(ValueError, match=r"^models is empty; expected one or more models by name"):
+        create_app({})
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        *(({name: 0}, f"{name} is 0; expected 1 or more") for name in ("words", "body", "file", "threads")),
+        ({"queue": -1}, "queue is -1; expected 0 or more"),
+        *(
+            ({"seconds": seconds}, f"seconds is {seconds}; expected a finite number above 0")
+            for seconds in (0, np.inf, np.nan)
+        ),
+    ],
+)
+def test_limits_that_would_refuse_every_request_are_refused(limits, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Limits(**limits)
 
 
 def test_the_only_model_needs_no_name():

@@ -66,7 +66,7 @@ def create_app(
     when_ready: Callable[[], None] = lambda: None,
     hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """Return an application that serves models.
+    """Return an application that serves models; its address `/openapi.json` describes all others.
 
     Args:
         models: One or more models by name, in evaluation mode, as from `strukt.load`.
@@ -74,6 +74,9 @@ def create_app(
         when_ready: Called once all models have warmed up, in a thread; by default, nothing happens then.
         hosts: The host names, without ports, that requests may be addressed to: `strukt.serve.guard.LOOPBACK`
             for a service that only its own machine can use; None for any name.
+
+    Raises:
+        ValueError: If there is no model.
 
     Examples:
         >>> from strukt.serve.limits import Limits
@@ -87,6 +90,8 @@ def create_app(
         >>> [answer["words"] for answer in response.json()["answers"]]
         [['Dogs', 'bark']]
     """
+    if not models:
+        raise ValueError("models is empty; expected one or more models by name")
     limits = limits or Limits()
     service, metrics = Service(models, limits), Metrics()
 
