@@ -49,6 +49,9 @@ class WordCollator:
         Returns:
             Arguments of `StructuredHead.forward` by name, in the shapes that it takes, including `labels` if the
             sentences have labels.
+
+        Raises:
+            ValueError: If the tokenizer has no padding token.
         """
         names = [name for name in self.tokenizer.model_input_names if name in features[0]]
         inputs = [{name: feature[name] for name in names} for feature in features]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 from transformers import AutoConfig, PretrainedConfig
 
 from strukt.nn.inputs import require_sizes
+from strukt.structures.bit_span_tree.codes import MOST_BITS
 
 CHOICES = {
     "head": ("crf", "biaffine", "span", "bits"),
@@ -32,15 +34,15 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
             (tags beside binary codes of words).
         constraints: A tagging scheme, such as `BIO` (see `strukt.nn.tag_constraints`), whose rules predictions
             never break; None for no rules. For `crf` and `bits`.
-        dropout: Dropout of the vectors of words and of the vectors that the head computes from them.
+        dropout: Dropout of the vectors of words and of the vectors that the head computes from them; below 1.
         arc_size: Size of the vectors that are compared to score an arc, for `biaffine`.
         span_size: Size of the vectors that are compared to score a span, for `span`.
         label_size: Size of the vectors that are compared to label arcs and spans.
         trees: `nonprojective` or `projective`, for `biaffine`.
-        bits: Length of the codes, for `bits`.
+        bits: Length of the codes, from 1 to 62, for `bits`.
         variant: The variant of the loss of codes, for `bits`; see `strukt.losses.contrastive_hashing`.
         code_weight: Weight of the loss of codes, for `bits`.
-        options: Options of `PretrainedConfig`, such as `id2label`, `label2id` and `num_labels`.
+        options: Options of `PretrainedConfig`, such as `id2label`, `label2id` and `num_labels` (2 by default).
 
     Raises:
         ValueError: If an option has an invalid value, or `encoder` is a dictionary without a `model_type`.
@@ -134,9 +136,13 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
             )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}; expected a probability in [0, 1)")
+        if not 0 <= self.code_weight < math.inf:
+            raise ValueError(f"code_weight is {self.code_weight}; expected a finite number of 0 or more")
         require_sizes(
             arc_size=self.arc_size, span_size=self.span_size, label_size=self.label_size, bits=self.bits
         )
+        if self.bits > MOST_BITS:
+            raise ValueError(f"bits is {self.bits}; expected at most {MOST_BITS}")
 
 
 def _as_config(encoder: PretrainedConfig | dict[str, Any] | None) -> PretrainedConfig:

@@ -71,9 +71,10 @@ def encode_words(
         words: The words of the sentence.
         tags: The tag index of each word; below 0 if unknown.
         heads: The head of each word, counted from 1, or 0 for the root, as in CoNLL-U; below 0 if unknown.
-        relations: The label index of the arc to each word; below 0 if unknown. `heads` and `relations` require
-            each other.
-        spans: First word, word after the last, and label index of each span. Spans may nest, but not repeat.
+        relations: The label index of the arc to each word; below 0 if unknown. Pass both `heads` and `relations`,
+            or neither.
+        spans: First word (from 0), word after the last, and label index of each span. Spans may nest, but neither
+            cross nor repeat.
 
     Returns:
         The output of the tokenizer; `words`, the word index of each piece, -1 for special pieces; and `labels`, if
@@ -82,7 +83,8 @@ def encode_words(
     Raises:
         ValueError: If the tokenizer is not fast, words is a single string, labels and words differ in number, a
             label is no whole number, a head or span is outside the sentence, spans cross or repeat, labels of
-            several kinds are given, or a word has no piece and the tokenizer no unknown piece.
+            several kinds are given, `heads` or `relations` is missing, or a word has no piece and the tokenizer no
+            unknown piece.
 
     Complexity: O(number of pieces), and O(s log s) for s spans.
 

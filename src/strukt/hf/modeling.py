@@ -34,8 +34,14 @@ class StructuredOutput(ModelOutput):  # type: ignore[misc]
 
     Attributes:
         loss: The mean loss per labelled word (for `span`, per word), a scalar; None without labels.
-        logits: The scores of the head; None in training with labels.
-        predictions: The best structures, in the format of the labels; None in training with labels.
+        logits: The scores of the head. For `crf` and `bits`, `(batch, pieces, labels)`: at the first piece of each
+            word, the log-probability of the best sequence with this tag, so that the argmax is the best sequence;
+            0 elsewhere. For `biaffine`, `(batch, n, n + 1)`: the score of the arc to each of n words from the root
+            and from each word. For `span`, `(batch, n + 1, n + 1, labels + 1)`: entry [i, j, k] is the score of
+            the span of words i to j - 1 with label k - 1, or without a label if k is 0. None in training with
+            labels.
+        predictions: The best structures, in the format of the labels, with -100 in padding; None in training with
+            labels.
         codes: `(batch, pieces)`, the binary code of each word at its first piece, -100 elsewhere; None for heads
             other than `bits`, and in training with labels.
     """
@@ -61,6 +67,9 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     Attributes:
         encoder: The model that reads the pieces; of an encoder-decoder model, only the encoder.
         head: The layer that computes structures from word vectors.
+
+    Raises:
+        ValueError: If the labels are not tags of the scheme `config.constraints`, or there is no such scheme.
 
     Examples:
         >>> from strukt.hf import StructuredHeadConfig
@@ -115,8 +124,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
-            ValueError: If there are no labels, a label is repeated, labels is a single string, or an option is
-                unknown or invalid.
+            ValueError: If there are no labels, a label is repeated, labels is a single string or does not fit the
+                constraints, or an option is unknown or invalid.
             OSError: If there is no such encoder.
         """
         if isinstance(labels, str):
@@ -171,7 +180,10 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
         Raises:
             ValueError: If neither words nor labels determine where words begin, shapes do not match, a label is
-                out of range, or the labels of a sentence are no structure, such as spans that cross.
+                out of range, labels are no structure, such as spans that cross, or a score is NaN.
+
+        Warns:
+            UserWarning: If tags break the constraints; the loss is then infinite.
         """
         places = self._places(input_ids, attention_mask, words, labels)
         encoder_inputs["token_type_ids"] = token_type_ids
@@ -208,7 +220,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             encoder_inputs: Other inputs of the encoder.
 
         Raises:
-            ValueError: If `words` is None, or shapes do not match.
+            ValueError: If `words` is None, shapes do not match, or a score is NaN.
         """
         places = self._places(input_ids, attention_mask, words, None)
         encoder_inputs["token_type_ids"] = token_type_ids
@@ -226,11 +238,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     def _places(
         self, input_ids: Tensor, mask: Tensor | None, words: Tensor | None, labels: Tensor | None
     ) -> WordPlaces:
-        """Return the positions of the words among the pieces.
-
-        Raises:
-            ValueError: If neither `words` nor `labels` determines them, or shapes do not match.
-        """
+        """Return the positions of the words among the pieces; raise ValueError if nothing determines them."""
         if labels is not None:
             _require_form("labels", labels, input_ids.shape, self.head.axes)
         if words is not None:
