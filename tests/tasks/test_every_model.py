@@ -8,9 +8,11 @@ import torch
 from tests import tiny_corpora
 from tests.tiny_models import CLASSES, ENCODED, OTHERS, PAIRS, TREES
 
+from strukt.errors import DataError
 from strukt.tasks import classify, nli
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.lm.model import LanguageModel
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.nli.model import EntailmentModel
 from strukt.tasks.tag.model import Tagger
@@ -68,3 +70,18 @@ def test_a_saved_model_predicts_the_same(case, tmp_path):
     assert loaded.config == model.config
     assert list(map(str, loaded.predict(sentences))) == list(map(str, model.predict(sentences)))
     assert list(loaded.diagrams(sentences, True)) == list(model.diagrams(sentences, True))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (kind, _, _) in MODELS.items() if not issubclass(kind, LanguageModel)]
+)
+def test_no_model_is_built_from_an_empty_corpus(name):
+    kind, config, _ = MODELS[name]
+    with pytest.raises(DataError, match="holds no sentence to train on"):
+        kind.from_corpus(config, [])
+
+
+@pytest.mark.parametrize("kind", [Classifier, EntailmentModel])
+def test_sentences_without_a_class_name_the_format_that_has_one(kind):
+    with pytest.raises(DataError, match="this task needs a file of sentences with classes"):
+        kind.labels_of(None, TREES)

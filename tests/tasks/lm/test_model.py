@@ -156,6 +156,12 @@ def test_sentences_are_made_up_of_its_words(model):
     assert sum(len(words) < 12 for words in made) > 10
 
 
+@pytest.mark.parametrize(("count", "longest"), [(-1, 3), (2, -1)])
+def test_sentences_and_their_words_are_at_least_none(model, count, longest):
+    with pytest.raises(ValueError, match=f"^count is {count} and longest is {longest}; expected 0 or more"):
+        model.generate(count, longest)
+
+
 @pytest.mark.parametrize("kind", ["hmm", "pcfg", "lowrank-pcfg"])
 def test_sentences_with_a_constraint_are_made_up(kind):
     model = LanguageModel.from_corpus(config(kind), SENTENCES)

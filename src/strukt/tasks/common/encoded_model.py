@@ -17,6 +17,7 @@ from strukt.tasks.common.channel_pictures import channel_diagrams
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
 from strukt.tasks.common.model import Model
+from strukt.tasks.common.sentences import require_sentences
 from strukt.viz import Diagram
 
 
@@ -62,6 +63,7 @@ class EncodedModel(Model):
         Raises:
             DataError: If the corpus cannot train this model.
         """
+        require_sentences(config, sentences)
         model = cls.build(config, cls.words_of(config, sentences) | cls.labels_of(config, sentences), None)
         model.start_from(sentences)
         return model

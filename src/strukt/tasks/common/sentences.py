@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
@@ -26,6 +26,20 @@ def require_format(sentence: Sentence, kind: type[Each], message: str) -> Each:
     if not isinstance(sentence, kind):
         raise DataError(message, sentence.path, sentence.line)
     return sentence
+
+
+def require_sentences(config: Any, sentences: Sequence[Sentence]) -> None:
+    """Check that there are sentences to train on.
+
+    Args:
+        config: The configuration of the task, which names the file of the corpus.
+        sentences: The training corpus.
+
+    Raises:
+        DataError: If there are none.
+    """
+    if not sentences:
+        raise DataError("holds no sentence to train on", config.train or None)
 
 
 def trainable_sentences(

@@ -209,17 +209,20 @@ class LanguageModel(Model):
         Args:
             count: Number of sentences.
             longest: Maximum number of words; longer sentences are cut off.
-            constraint: A regular language over word indices; sentences are sampled from the model conditioned on
-                it, exactly. Sentences that are cut off meet it, too. With a constraint, a grammar cuts no sentence
-                off.
+            constraint: A regular language over word indices. Sentences are exact samples from the model under this
+                condition; those that are cut off meet it, too. With a constraint, a grammar cuts no sentence off.
 
         Raises:
             SettingError: If there is a constraint, and the model has neither hidden states nor rules, is a
                 compound grammar, or is a low-rank grammar with too many rules.
             InfeasibleError: If no sentence meets the constraint.
+            ValueError: If `count` or `longest` is negative; with a constraint, if `longest` is 0, or if the number
+                of words differs from that of the vocabulary.
             ScoresError: If the scores of the model cannot be used, for example because they are NaN, or if a
                 grammar needs too many rules for a word.
         """
+        if min(count, longest) < 0:
+            raise ValueError(f"count is {count} and longest is {longest}; expected 0 or more")
         drawn = self._drawn(count, longest, constraint).tolist()
         ends = [next((at for at, word in enumerate(row) if word in (self.end, -1)), longest) for row in drawn]
         return [

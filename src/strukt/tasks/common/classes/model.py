@@ -185,9 +185,9 @@ def label_of(sentence: Sentence) -> str:
     """Return the class of a sentence.
 
     Raises:
-        DataError: If it has no class.
+        DataError: If it has no class, or its format has none.
     """
-    assert isinstance(sentence, classes.Sentence)
-    if sentence.label is None:
-        raise classes.missing(sentence).error()
-    return sentence.label
+    labelled = require_format(sentence, classes.Sentence, "this task needs a file of sentences with classes")
+    if labelled.label is None:
+        raise classes.missing(labelled).error()
+    return labelled.label

@@ -25,6 +25,7 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.measurement import Measurement
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.numbers.config import NumberConfig
+from strukt.tasks.common.sentences import require_sentences
 from strukt.tasks.common.symbols import NUMBER, Forms
 from strukt.viz import HeatMap
 from strukt.viz.pictures.interactions import Spanning
@@ -80,7 +81,12 @@ class NumberModel(Model):
     @classmethod
     @override
     def from_corpus(cls, config: NumberConfig, sentences: Sequence[Sentence]) -> Self:
-        """Build a model with the numbers of a corpus, in ascending order."""
+        """Build a model with the numbers of a corpus, in ascending order.
+
+        Raises:
+            DataError: If the corpus is empty, or a word is not a number.
+        """
+        require_sentences(config, sentences)
         known = {number for sentence in sentences for number in numbers(sentence, cls.largest)}
         return cls(config, {"symbols": Vocabulary(map(str, sorted(known)))})
 
