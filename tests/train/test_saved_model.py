@@ -52,6 +52,16 @@ def test_it_says_where_it_comes_from(saved):
     assert {path.suffix for path in saved.rglob("*") if path.is_file()} == {".json", ".safetensors"}
 
 
+def test_weights_under_other_names_are_not_saved(model, saved):
+    before = annotated(saved_model.load(saved))
+    weights = model.state_dict()
+    fewer = dict(list(weights.items())[1:])
+    for wrong in (fewer, weights | {"more": torch.zeros(1)}):
+        with pytest.raises(ValueError, match=r"^weights lacks names of the model's state_dict, or has others: "):
+            saved_model.save(model, saved, weights=wrong)
+    assert annotated(saved_model.load(saved)) == before
+
+
 def test_other_weights_may_be_saved(model, tmp_path):
     zeros = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
     saved_model.save(model, tmp_path, weights=zeros)

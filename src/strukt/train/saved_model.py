@@ -44,6 +44,7 @@ def save(
     Raises:
         DataError: If a weight is NaN or too large, so that the model could not be loaded again; if a file cannot
             be written; or if the path of the folder is not UTF-8.
+        ValueError: If `weights` has other names than the model's ``state_dict``.
 
     Examples:
         >>> from pathlib import Path
@@ -58,6 +59,9 @@ def save(
         ['weights.safetensors']
     """
     tensors = model.state_dict() if weights is None else weights
+    if weights is not None and (wrong := weights.keys() ^ model.state_dict().keys()):
+        names = ", ".join(sorted(wrong))
+        raise ValueError(f"weights lacks names of the model's state_dict, or has others: {names}")
     if fault := fault_of_weights(model, tensors):
         raise DataError(f"was not written: {fault}; train the model again", folder)
     with writing(model, folder, metrics, environment) as path:
