@@ -60,10 +60,11 @@ def export(
     environment: dict[str, Any] | None = None,
     precision: Precision = "float32",
 ) -> None:
-    """Save a model with ONNX graphs in place of weights.
+    """Save a model with ONNX graphs in place of weights, which `strukt.load` reads with onnxruntime.
 
     Args:
-        model: A model of one of the `TASKS`, with an encoder of one of the `KINDS`; it is not changed.
+        model: A model of the task tag, dependency, constituency, ner, pipeline, classify or dictionary; it is not
+            changed. Its encoder is of any kind but pt.
         folder: The output folder; created if it does not exist.
         metrics: The scores of the model; none by default.
         environment: Versions and machine of the training run; those of this process by default.
@@ -73,8 +74,8 @@ def export(
 
     Raises:
         SettingError: If the precision is unknown; or if the model cannot be exported: because of its task or its
-            encoder, because an option has a value in `REFUSED` (codes, latent trees), because its Transformer has
-            relative positions, because PyTorch cannot export a network, or because it is itself an exported model.
+            encoder, because it uses binary codes or latent trees, because its Transformer has relative positions,
+            because PyTorch cannot export a network, or because it is itself an exported model.
         DataError: If the folder holds a model already, holds files that would be replaced, or cannot be written.
         MissingExtraError: If onnx, onnxscript or, for ``int8``, onnxruntime is not installed.
 

@@ -40,18 +40,20 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
         -log p(y | X) + c1 * |w|_1 + c2 * |w|^2
 
-    for the weights w, where -log p is the sum over all sequences. This is the objective of CRFsuite. The
-    parameters have the names of sklearn-crfsuite and the defaults of CRFsuite; only `learning_rate` is new.
+    for the weights w, where -log p is the sum over all sequences: by L-BFGS-B, or by OWL-QN if `c1` is above 0.
+    This is the objective of CRFsuite. The parameters have the names of sklearn-crfsuite and the defaults of
+    CRFsuite; only `learning_rate` is new.
 
     Args:
         c1: Weight of the L1 norm; if it is above 0, many weights become 0.
         c2: Weight of the squared L2 norm.
-        min_freq: Minimum sum of the absolute values of a feature in the training data; rarer ones get no weight.
-        all_possible_states: Give each attribute a weight for every label, including labels that it never occurs
-            with. Attributes of vectors always have all weights.
-        all_possible_transitions: Give each pair of labels a weight, including pairs that never occur.
+        min_freq: Features whose absolute values sum to less get no weight, except by the next two parameters.
+        all_possible_states: Give each attribute a weight for every label, also labels that it never occurs with.
+            Attributes of vectors always have all weights.
+        all_possible_transitions: Give each pair of labels a weight, also pairs that never occur.
         max_iterations: Maximum number of iterations; no limit if None. See `converged_`.
-        epsilon: Training stops when the gradient is smaller; see `strukt.sklearn.owl_qn.Stopping`.
+        epsilon: Training stops when the gradient is smaller: with L-BFGS-B, its largest absolute entry; with
+            OWL-QN, its norm divided by the larger of 1 and the norm of the weights.
         period: Number of iterations over which the decrease of the objective is measured.
         delta: Training stops when the relative decrease of the objective over `period` iterations is less.
         learning_rate: The size of the first steps of `partial_fit`.
@@ -67,8 +69,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
     A model that was trained by `partial_fit` alone has no `n_iter_`, `loss_` and `converged_`. If a model has not
     been trained, methods and properties that need one raise `sklearn.exceptions.NotFittedError`.
 
-    The class is not a `sklearn.base.ClassifierMixin`, because scikit-learn would then expect a label for each
-    sample, and reject lists of labels. For the same reason, cross-validation does not stratify sequences.
+    It is no `ClassifierMixin`, which expects one label for each sample, so cross-validation does not stratify.
 
     Examples:
         >>> X = [[{"word": "Anna", "title": True}, {"word": "sings"}], [{"word": "it"}, {"word": "rains"}]]
@@ -144,8 +145,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> ChainClassifier:  # noqa: N803
         """Update the model with more labelled sequences, in one pass over them, and return it.
 
-        Weights are updated after every few sequences by FTRL-Proximal (`strukt.sklearn.ftrl`), towards the minimum
-        of the same objective over all sequences seen so far, including those of `fit`. New attributes get weights.
+        Weights are updated after every 8 sequences by FTRL-Proximal (McMahan et al. 2013), towards the minimum of
+        the same objective over all sequences seen so far, including those of `fit`. New attributes get weights.
 
         Args:
             X: A list of sequences of dictionaries, lists of names, or vectors.
@@ -157,6 +158,8 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
             ValueError: If X and y do not match, if a parameter is out of range, if a label is NaN or not one of
                 the classes, if there are no classes, if they are not all strings or all numbers, or if they differ
                 from those of the first call.
+
+        Complexity: Time O(m + n c^2 + s w) for s sequences and w weights of the model; m, n and c as in `fit`.
         """
         require_settings(self)
         model: ChainModel | None = getattr(self, "_model", None)
@@ -189,8 +192,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
 
         Complexity: Time O(m + n c^2) for n tokens with m weights in total and c labels.
         """
-        rows = self._rows(X)
-        classes = self._model.classes
+        rows, classes = self._rows(X), self._model.classes
         return [[classes[number] for number in tags.tolist()] for tags in self._model.results(rows, "mode")]
 
     def predict_single(self, xseq: Any) -> list[Any]:
@@ -198,13 +200,12 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
-        """Return the probability of each label, as a dictionary for each token of each sequence.
+        """Return the probability of each label, as a dictionary for each token; complexity: see `predict`.
 
         Raises:
             ValueError: If X is not a list of sequences as in `fit`.
         """
-        rows = self._rows(X)
-        classes = self._model.classes
+        rows, classes = self._rows(X), self._model.classes
         return [
             [dict(zip(classes, token, strict=True)) for token in marginals.tolist()]
             for marginals in self._model.results(rows, "marginals")

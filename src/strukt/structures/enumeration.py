@@ -54,7 +54,7 @@ class Table:
 
     @property
     def log_probs(self) -> Tensor:
-        """The normalised scores of the permitted rows."""
+        """The log-probabilities of the structures of `permitted`, one for each of its rows."""
         return self.permitted.scores.log_softmax(0)
 
     def expected(self, quantity: Tensor) -> Tensor:
@@ -68,7 +68,7 @@ class Table:
 
     @property
     def marginals(self) -> Tensor:
-        """The probability of each part."""
+        """The probability of each part, ``part_shape``; 0 if every structure is forbidden."""
         return self.expected(self.permitted.parts)
 
     @property
@@ -111,7 +111,7 @@ class Table:
 
     @property
     def max_marginals(self) -> Tensor:
-        """For each part, the best score of a structure that uses it; -inf if none does."""
+        """For each part, the best score of a structure that uses it, ``part_shape``; -inf if none does."""
         scores = self.scores.reshape(-1, *[1] * (self.parts.dim() - 1))
         choices = torch.where(self.parts > 0, scores, -math.inf)
         return choices.amax(0)
@@ -156,7 +156,7 @@ class Table:
 
     @property
     def best_expected_count(self) -> Tensor:
-        """The largest expected number of shared parts among all permitted structures."""
+        """The largest expected number of shared parts among all permitted structures; there must be one."""
         parts = self.permitted.parts
         return (parts * self.marginals).flatten(1).sum(1).max()
 

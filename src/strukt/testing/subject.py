@@ -37,7 +37,8 @@ class Subject:
         size: The number of positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
         lacks: Names of the members of the distribution that raise NotImplementedError; laws that need them are
-            skipped. Includes the entry of `ALWAYS_FEASIBLE` for structures that forbidden parts never rule out.
+            skipped. Add "infeasible items" if some structure has no parts, so that forbidden parts never rule out
+            all structures.
         within: ``within(length, *scores)`` returns a mask of the entries that are not padding, for each score
             tensor of one item; None for the rule of `Case.padding`. The rule is wrong if structures of short items
             leave entries unused that are not padding.
@@ -84,8 +85,8 @@ class Subject:
 
         Args:
             batch_shape: The batch dimensions.
-            lengths: The lengths of the items, repeated over them; None for ``size``, 0, 1, ``size - 1``, ``size``
-                and 2.
+            lengths: At least one length; repeated until each item has one. None for ``size``, 0, 1, ``size - 1``,
+                ``size`` and 2.
             size: The padded length; that of the subject if None.
             seed: Random seed of the scores.
         """

@@ -30,13 +30,13 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
 
     Args:
         model: The model, with its weights.
-        metrics: The scores, as in metrics.json; none by default.
+        metrics: The scores, as `fit` returns them; none by default.
         environment: Versions and machine of the training run; those of this process by default.
         card: The text of the card; generated from the model, scores and environment by default.
 
     Attributes:
         model: The model, with its weights.
-        metrics: The scores, as in metrics.json; empty if there are none.
+        metrics: The scores, as `fit` returns them; empty if there are none.
         environment: Versions and machine of the training run; empty for those of this process.
         card: The text of the card; None if it is to be generated.
 
@@ -89,7 +89,7 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
         )
 
     def generate_model_card(self, name: str = "strukt model", facts: Facts | None = None) -> ModelCard:
-        """Return the saved card, or the one that `model_card` generates.
+        """Return the saved card or, if there is none, a generated one.
 
         Args:
             name: The title of a generated card.

@@ -52,7 +52,7 @@ PLAIN_TEXT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that a card needs but the saved model does not record; the card says which of them are not stated.
+    """Facts for the card of a model, such as its licence, that the saved model does not record.
 
     Attributes:
         licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`; None if not stated.

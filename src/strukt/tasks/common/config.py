@@ -20,8 +20,8 @@ class OptimizerConfig:
             penalty.
         learning_rate: Peak learning rate.
         schedule: Learning rate schedule. linear: linear warm-up and linear decay to zero; halving: constant,
-            and halved when the score on the development corpus stops improving; between epochs with equal
-            scores, the loss on that corpus decides.
+            and halved when the score on the development corpus stops improving. At equal scores, a lower loss on
+            that corpus is an improvement.
         halve_after: Number of epochs without improvement after which the learning rate is halved.
         beta1: Decay rate of Adam's mean of gradients.
         beta2: Decay rate of Adam's mean of squared gradients.
@@ -82,6 +82,8 @@ class TrainerConfig:
 @dataclass
 class FittingConfig:
     """The options of all tasks, and the properties of a task that are known without its model.
+
+    Values are checked by `strukt.train.fit.fit` and on the command line, but not when they are set.
 
     Args:
         train: File of the training corpus.

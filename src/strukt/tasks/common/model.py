@@ -123,7 +123,7 @@ class Model(nn.Module, ModelPictures, ABC):
         """Return the mean loss of a batch, a scalar.
 
         Args:
-            batch: Sentences from `collate`, on the device of the model.
+            batch: At least one sentence, from `collate`, on the device of the model.
         """
 
     @property
@@ -171,7 +171,7 @@ class Model(nn.Module, ModelPictures, ABC):
         """Compute the field's metrics on annotated sentences.
 
         Args:
-            sentences: A corpus with gold annotation.
+            sentences: A corpus with gold annotation, at least one sentence.
 
         Raises:
             DataError: If a sentence cannot be evaluated, for example because its annotation is missing.

@@ -52,7 +52,7 @@ class StructuredModel(SentenceModel):
 
         Args:
             batch: The sentences, as a batch.
-            events: A structure of each sentence, in the order of the batch.
+            events: A structure of each sentence, in the shape of the ``mode`` of `distribution_of`.
 
         Raises:
             NotImplementedError: If models of the task never read only a few structures.

@@ -129,7 +129,7 @@ class ConstituencyParser(SpanModel):
     def loss(self, batch: Batch) -> Tensor:
         """Return the loss of the tree plus the weighted loss of tags.
 
-        The loss of tags does not train the encoder if `layer.trains_alone` is true.
+        For criterion bits-published, the loss of tags does not train the encoder.
         """
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         words = views[0].detach() if self.layer.trains_alone else views[0]

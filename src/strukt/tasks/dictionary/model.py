@@ -38,9 +38,9 @@ VECTORS = "vectors.safetensors"
 class ReverseDictionary(Classifier):
     r"""A reverse dictionary: ranks words for a definition, by probability or by cosine with given word vectors.
 
-    With given word vectors, the vector of a definition x is E_p g(x), normalised: the mean over its latent trees h
-    of g(x; h), the normalised projection of the vector of the tree. The loss is 1 minus its cosine with the vector
-    of the defined word.
+    With given word vectors, the vector that the encoder computes for a definition is projected to their size and
+    normalised. For a definition with latent trees, the vector of each tree is projected and normalised, and their
+    mean is normalised again. The loss is 1 minus the cosine of the result with the vector of the defined word.
 
     Source: Hill, Cho, Korhonen and Bengio (2016), "Learning to understand phrases by embedding the dictionary";
     Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure".
@@ -166,7 +166,7 @@ class ReverseDictionary(Classifier):
             write_tensor_file(folder / VECTORS, {"vectors": self.vectors.cpu().contiguous()})
 
     def _read_vectors(self, mixture: Mixture) -> Tensor:
-        """Return the normalised vector E_p g(x) of each definition, ``(batch, size)``."""
+        """Return the normalised vector of each definition, ``(batch, size)``."""
         of_trees = functional.normalize(self.class_scores(mixture.outputs), dim=-1)
         return functional.normalize(mixture.expected(of_trees), dim=-1)
 

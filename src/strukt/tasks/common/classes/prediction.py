@@ -38,7 +38,7 @@ class ClassPrediction:
 
     @cached_property
     def ranking(self) -> list[str]:
-        """The classes, the most probable first."""
+        """The classes, the most probable first; ties are in the order of `probabilities`."""
         return sorted(self.probabilities, key=self.probabilities.__getitem__, reverse=True)
 
     def annotate(self, sentence: Sentence) -> Sentence:

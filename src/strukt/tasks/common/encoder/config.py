@@ -16,7 +16,8 @@ class MeanFieldConfig:
     Args:
         published: Use the model of Wu and Tu (2023). Sets label_scores to table, dropout to updates and, in
             the encoder, words to twice hidden, characters to none, affixes and word_dropout to 0, normalise to
-            false, and minimum_count to 1 unless it differs from its default, 2.
+            false, and minimum_count to 1 unless it differs from its default, 2. The options shared,
+            weighted_start, penalised and dependency_labels must keep their defaults.
         label_scores: Label scores of a word. projected: linear projection of its vector; table: one learned
             score for each word and label; requires encoder.characters none, encoder.affixes 0, and
             encoder.words equal to twice encoder.hidden (published sets all three).
@@ -172,7 +173,8 @@ class EncoderConfig:
         normalise: Share one embedding among words that differ only in case or digits; characters still tell
             them apart.
         word_dropout: Probability of replacing a word by the unknown word in training.
-        characters: Network that computes a vector of a word from its characters.
+        characters: Network that computes a vector of a word from its characters. cnn: convolutions; lstm:
+            bidirectional LSTM; none: no such vector.
         character_size: Size of the vector from the characters; a multiple of 3 for cnn, of 2 for lstm.
         affixes: Size of the embedding of each prefix and suffix of one to three letters; 0 for none.
         pretrained: Folder or hub name of the model, for kind pretrained.

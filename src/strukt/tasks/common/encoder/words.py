@@ -75,13 +75,15 @@ class FromWords(Encoder):
 
     Args:
         config: The options of the encoder.
-        vocabularies: The vocabularies from `count_vocabularies`, by name.
+        vocabularies: The vocabularies `words` and `characters` and, for affixes, `prefix1` to `prefix3` and
+            `suffix1` to `suffix3`. Each begins with the symbols of padding and unknown words, as from
+            `strukt.data.vocabulary.Vocabulary.count`.
 
     Attributes:
         word_of: Maps a form to its entry in the vocabulary of words.
 
     Raises:
-        ValueError: If a vocabulary does not begin with `SPECIALS`.
+        ValueError: If a vocabulary does not begin with these two symbols.
     """
 
     networks = ("form_vectors",)
