@@ -26,9 +26,8 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     the log-probability of its text plus that of the constraint given the text, minus that of the constraint given
     the prompt, which all beams share. A processor may be used for several calls of `generate`.
 
-    Call ``model.generate(prompt, logits_processor=[processor], max_new_tokens=guide.length)``, with the end of
-    the guide as the model's ``eos_token_id``. With fewer new tokens, a text may be cut off before it meets the
-    constraint.
+    Call ``model.generate(prompt, logits_processor=[processor], max_new_tokens=guide.length)``, with ``guide.end``
+    as the model's ``eos_token_id``. With fewer new tokens, a text may be cut off before it meets the constraint.
 
     Args:
         guide: An `HMMGuide` or `PCFGGuide` over the model's tokens, ideally fitted to samples from the model.

@@ -113,7 +113,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         dtype: torch.dtype | str = torch.float32,
         **options: Any,
     ) -> StructuredHead:
-        """Put a new head on a pretrained encoder.
+        """Put a new head on a pretrained encoder; call `train` or `eval` on the model before its first use.
 
         Args:
             encoder: A model, which is not copied, or the name or folder of one for `AutoModel.from_pretrained`.

@@ -26,6 +26,7 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
 
     Models of other classes are handled as in `TokenClassificationPipeline`. The arguments, `values` and `options`,
     are those of that class; ``transformers.pipeline("token-classification", model=..., tokenizer=...)`` sets them.
+    As with every pipeline, call `eval` on a new model first, to switch dropout off.
 
     Raises:
         ValueError: If the head of the model predicts no tags.
@@ -39,7 +40,7 @@ class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
         >>> tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
         >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
         >>> encoder = BertModel(BertConfig(vocab_size=3, **sizes))
-        >>> model = StructuredHead.from_encoder(encoder, ["N", "V"], head="crf")
+        >>> model = StructuredHead.from_encoder(encoder, ["N", "V"], head="crf").eval()
         >>> tagger = pipeline("token-classification", model=model, tokenizer=tokenizer)
         >>> [(word["word"], word["start"], word["end"], word["entity"] in "NV") for word in tagger("Dogs bark")]
         [('Dogs', 0, 4, True), ('bark', 5, 9, True)]

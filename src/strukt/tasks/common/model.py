@@ -257,7 +257,8 @@ class Model(nn.Module, ModelPictures, ABC):
 
         Raises:
             DataError: If the format of a sentence has no place for the predictions.
-            SettingError: If the model has no distribution over the structures that it predicts.
+            SettingError: If the model has no distribution over the structures that it predicts, or one over binary
+                codes of spans.
         """
         raise SettingError(
             f"a model of the task {self.task} has no distribution over predicted structures; "

@@ -64,6 +64,10 @@ class StructuredModel(SentenceModel):
 
         Args:
             sentences: The sentences of a batch; their annotation is ignored.
+
+        Raises:
+            SettingError: If the model neither predicts structures nor has latent ones.
+            ScoresError: If the scores of the model cannot be used, for example because they are NaN.
         """
         with self.predicting():
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))

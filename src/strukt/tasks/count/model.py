@@ -26,6 +26,9 @@ from strukt.tasks.count.config import Config
 class ChunkCounter(NumberModel):
     """A model that predicts the number of chunks of ones in a sentence, as a real number.
 
+    The scores are the mean squared error, `mse`, and `accuracy`, the percentage of sentences whose rounded
+    prediction is right.
+
     Args:
         config: The configuration of the task.
         vocabularies: The numbers, as `symbols`.

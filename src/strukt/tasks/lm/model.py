@@ -137,8 +137,8 @@ class LanguageModel(Model):
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """Return perplexity, bits per word and the percentage of unknown words; ends of sentences count as words.
 
-        If a grammar is given sentences with trees, also return the unlabelled F1 of its trees, and a table that
-        compares it with the F1 of uninformed trees, such as right-branching trees.
+        Grammars leave out sentences of one word. For sentences with trees, they also return the unlabelled F1 of
+        their trees, and a table that compares it with the F1 of uninformed trees, such as right-branching trees.
         """
         is_grammar = self.config.model in GRAMMARS
         corpus = [sentence for sentence in sentences if len(sentence) > 1 or not is_grammar]
@@ -241,7 +241,7 @@ class LanguageModel(Model):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """Yield the words of each sentence, with the most probable word in place of each missing word.
+        """Replace each missing word by the most probable one, given the words that are not missing.
 
         Raises:
             SettingError: If the model has no hidden states.

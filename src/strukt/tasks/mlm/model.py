@@ -132,6 +132,8 @@ class MaskedLanguageModel(EncodedModel):
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """Return the perplexity of hidden words, their number, and the percentage of unknown words.
 
+        A fixed seed chooses the hidden words, so that each call hides the same ones.
+
         Raises:
             DataError: If no word was hidden; unknown words never are.
         """

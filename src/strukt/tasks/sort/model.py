@@ -27,6 +27,10 @@ class Sorter(NumberModel):
 
     Each step may output any number of the training corpus, not only those of the sentence.
 
+    The scores are `nll` and `nll_word`, the mean negative log-probability of the right answer and of a number in
+    it; `exact`, the percentage of sentences with the right answer; and `accuracy`, that of numbers in the right
+    place.
+
     Args:
         config: The configuration of the task.
         vocabularies: The numbers, as `symbols`.

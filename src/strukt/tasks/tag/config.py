@@ -27,7 +27,7 @@ class Config(TaskConfig):
             criteria crf and cross-entropy.
         constraints: Tagging scheme of spans to enforce, or none, for criterion crf: bio (also called IOB2),
             iob1, bioes (IOBES), bilou or bmes.
-        bits: Number of bits of the code of a word.
+        bits: Number of bits of the code of a word, from 1 to 62.
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
         code_weight: Weight of the contrastive loss, relative to the loss of the tags.
         code_labels: Words that count as alike in the contrastive loss: words with the same form, or with the

@@ -217,15 +217,15 @@ class Tagger(StructurePredictor):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """Return the best tags; with `probabilities`, also notes `p`, the marginal probability of each tag.
 
-        If words have codes, these notes also have `code`, the code of each word in hexadecimal digits.
+        If words have codes, these notes also have `code`, in hexadecimal digits. There are two more scores:
+        `code_agreement`, the percentage of words whose code stands for the predicted tag, and `unseen_codes`, that
+        of words whose code did not occur in the training corpus.
         """
         chain, bits = self._predicted(batch)
-        tags = chain.mode
-        of_tags = None
+        tags, of_tags = chain.mode, None
         if probabilities:
             of_tags = chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1).cpu()
-        symbols = self.vocabularies["labels"].symbols
-        predictions = []
+        symbols, predictions = self.vocabularies["labels"].symbols, []
         for row, (sentence, indices) in enumerate(zip(batch.sentences, tags.tolist(), strict=True)):
             n = len(sentence)
             notes = {} if of_tags is None else {"p": probability_notes(of_tags[row, :n])}

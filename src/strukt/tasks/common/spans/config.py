@@ -23,7 +23,7 @@ class SpanTaskConfig(TaskConfig):
         span_size: Size of the vectors from which spans are scored, for labels rather than codes.
         label_size: Size of the vectors from which the labels of spans are scored or, for criterion bits, each bit
             of a code.
-        bits: Number of bits of a code; at most 2^bits labels have different codes.
+        bits: Number of bits of a code, from 1 to 62; at most 2^bits labels have different codes.
         variant: Variant of the contrastive loss; see `strukt.losses.contrastive_hashing`.
         temperature: Divisor of the similarities in the contrastive loss; 1 as published.
         tree_weight: Weight of the negative log-likelihood of the tree. Above 0, the contrastive loss compares
