@@ -1,6 +1,7 @@
 """Options out of range are refused by name, before anything is read."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -50,7 +51,8 @@ def number_options(kind):
 def with_option(name, value):
     part, _, option = name.rpartition(".")
     if not part:
-        return next(task.Config(**{option: value}) for task in CONFIGS if option in vars(task.Config()))
+        kinds = [task.Config for task in CONFIGS if type(vars(task.Config()).get(option)) in (int, float)]
+        return kinds[0](**{option: value})
     found = PARTS[part](**{option: value})
     if part.startswith("encoder."):
         part, found = "encoder", EncoderConfig(**{part.removeprefix("encoder."): found})
@@ -392,8 +394,14 @@ def test_what_is_not_used_need_not_fit():
         (encoder("pt", pt=MeanFieldConfig(order="any")), "--encoder.pt.order is 'any'; expected 'asynchronous'"),
         (sort.Config(attention=None), "--attention is None; expected 'none', 'dot-product'"),
         (ner.Config(criterion="flat", decoder="argmax"), "--decoder is 'argmax'; expected 'crf', 'softmax'"),
+        (tag.Config(trainer=TrainerConfig(epochs=2.5)), r"--trainer.epochs is 2.5; expected a whole number$"),
+        (tag.Config(trainer=TrainerConfig(epochs="3")), r"--trainer.epochs is '3'; expected a whole number$"),
+        (tag.Config(criterion="crf", partial="no"), r"--partial is 'no'; expected true or false$"),
+        (tag.Config(train=Path("a.conllu")), r"--train is PosixPath\('a.conllu'\); expected text$"),
+        (tag.Config(optimizer=OptimizerConfig(learning_rate=float("inf"))), r"--optimizer.learning_rate is inf"),
+        (tag.Config(encoder="bilstm"), r"--encoder is of type str; expected EncoderConfig$"),
     ],
 )
-def test_a_choice_that_does_not_exist_is_refused(config, message):
+def test_a_value_that_could_not_be_saved_and_loaded_is_refused(config, message):
     with pytest.raises(SettingError, match=f"^{message}"):
         ranges.require_valid(config)

@@ -76,28 +76,30 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return result
 
 
-def require_choices(config: Any, prefix: str = "") -> None:
-    """Check that each option with a fixed set of values has one of them.
+def require_types(config: Any, prefix: str = "") -> None:
+    """Check the types of all options, as `from_dict` does for a saved configuration.
 
     Args:
         config: A configuration, a dataclass.
         prefix: Start of the names of its options, for error messages.
 
     Raises:
-        ValueError: If an option has another value.
+        ValueError: If an option has another type, is none of its choices, or is not finite.
 
     Examples:
         >>> from strukt.tasks.tag import Config
-        >>> require_choices(Config(column="lemma"))
+        >>> require_types(Config(column="lemma"))
         Traceback (most recent call last):
         ValueError: column is 'lemma'; expected 'xpos', 'upos'
     """
     hints = get_type_hints(type(config))
     for option in dataclasses.fields(config):
         name, hint, value = prefix + option.name, hints[option.name], getattr(config, option.name)
-        if dataclasses.is_dataclass(value):
-            require_choices(value, f"{name}.")
-        elif get_origin(hint) is Literal:
+        if dataclasses.is_dataclass(hint):
+            if not isinstance(value, hint):
+                raise ValueError(f"{name} is of type {type(value).__name__}; expected {hint.__name__}")
+            require_types(value, f"{name}.")
+        else:
             require_type(name, hint, value)
 
 
@@ -130,7 +132,7 @@ def _fits(hint: Any, value: object) -> bool:
     if get_origin(hint) in (Union, types.UnionType):
         return any(_fits(one, value) for one in get_args(hint))
     if hint is float:
-        return type(value) is int or (type(value) is float and math.isfinite(value))
+        return type(value) is int or (isinstance(value, float) and math.isfinite(value))
     return hint not in _NAMES or type(value) is hint
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks.common.options import flat, require_choices
+from strukt.tasks.common.options import flat, require_types
 from strukt.tasks.common.uses import require_read
 
 Range = tuple[str, Callable[[Any], bool]]
@@ -148,7 +148,7 @@ def require_possible(config: Any) -> None:
         SettingError: If an option is invalid; the message names it, its value and the expected values.
     """
     try:
-        require_choices(config, "--")
+        require_types(config, "--")
     except ValueError as error:
         raise SettingError(str(error)) from None
     options = flat(dataclasses.asdict(config))
