@@ -156,6 +156,13 @@ def test_sentences_are_made_up_of_its_words(model):
     assert sum(len(words) < 12 for words in made) > 10
 
 
+@pytest.mark.parametrize(("kind", "text"), [("ngram", []), ("pcfg", [conllu.from_forms(["one"])])])
+def test_there_is_no_perplexity_of_nothing(kind, text):
+    """A grammar leaves sentences of one word out."""
+    with pytest.raises(DataError, match="nothing to measure"):
+        trained(kind).measure(text)
+
+
 @pytest.mark.parametrize(("count", "longest"), [(-1, 3), (2, -1)])
 def test_sentences_and_their_words_are_at_least_none(model, count, longest):
     with pytest.raises(ValueError, match=f"^count is {count} and longest is {longest}; expected 0 or more"):

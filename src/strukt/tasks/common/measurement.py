@@ -36,7 +36,7 @@ class Undecided(NamedTuple):
 
     Attributes:
         sentence: The sentence.
-        entropy: Entropy of the distribution over its structures, per word, in nats.
+        entropy: Entropy of the distribution over its structures, per word, in nats, rounded to four decimals.
 
     Examples:
         >>> from strukt.data import conllu

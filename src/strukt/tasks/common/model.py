@@ -253,7 +253,7 @@ class Model(nn.Module, ModelPictures, ABC):
             count: Maximum number of sentences to return.
 
         Returns:
-            The sentences by decreasing entropy; those with equal entropies (to four digits) in the order given.
+            The sentences by decreasing entropy; those with equal entropies (to four decimals) in the order given.
 
         Raises:
             DataError: If the format of a sentence has no place for the predictions.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from strukt.errors import DataError
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.lm.texts.text import Text
@@ -51,15 +52,20 @@ def scores_of(log_prob: float, words: int, unknown: int) -> dict[str, float]:
         words: Number of words of the corpus.
         unknown: Number of unknown words of the corpus.
 
+    Raises:
+        DataError: If there are no words.
+
     Examples:
         >>> scores_of(-4 * math.log(2), words=2, unknown=1)
         {'perplexity': 4.0, 'bits': 2.0, 'unknown': 50.0}
     """
-    nats = -log_prob / max(words, 1)
+    if words == 0:
+        raise DataError("no sentence was read, so there is nothing to measure; give more text")
+    nats = -log_prob / words
     return {
         "perplexity": math.exp(nats) if nats < 700 else math.inf,
         "bits": nats / math.log(2),
-        "unknown": 100 * unknown / max(words, 1),
+        "unknown": 100 * unknown / words,
     }
 
 
