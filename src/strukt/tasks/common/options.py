@@ -95,7 +95,7 @@ def require_types(config: Any, prefix: str = "") -> None:
     hints = get_type_hints(type(config))
     for option in dataclasses.fields(config):
         name, hint, value = prefix + option.name, hints[option.name], getattr(config, option.name)
-        if dataclasses.is_dataclass(hint):
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if not isinstance(value, hint):
                 raise ValueError(f"{name} is of type {type(value).__name__}; expected {hint.__name__}")
             require_types(value, f"{name}.")
