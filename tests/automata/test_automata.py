@@ -168,7 +168,12 @@ def test_what_is_not_regular_is_refused(pattern):
         (lambda: any_of([], 0), "words is 0; expected at least one token"),
         (lambda: phrase([1], 4).accepts([7]), "tokens holds 7; expected tokens from 0 to 3"),
         (lambda: phrase([1], 4) & phrase([1], 5), "over 4 and 5 tokens; expected the same number"),
-        (lambda: phrase([1], 4).repeat(2, 1), "least is 2 and most 1; expected 0 <= least <= most"),
+        (lambda: phrase([1], 4).repeat(2, 1), "least is 2 and most 1; expected integers, 0 <= least <= most"),
+        (lambda: phrase([1], 4).repeat(-1), "least is -1 and most None; expected integers, 0 <= least"),
+        (lambda: phrase([1], 4).repeat(1.5), "least is 1.5 and most None; expected integers, 0 <= least"),
+        (lambda: phrase([1], 4).repeat(0, 2.5), "least is 0 and most 2.5; expected integers, 0 <= least"),
+        (lambda: matching("a", [1, 2]), r"spellings\[0\] is 1; expected a str, or None"),
+        (lambda: matching("a", ["a"], 1), "separator is 1; expected a str"),
         (
             lambda: Automaton(torch.tensor([[1]]), torch.tensor([True]), torch.tensor([0])),
             "transitions holds 1 to 1; expected 0 to 0",

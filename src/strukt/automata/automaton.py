@@ -24,9 +24,10 @@ class Automaton:
             that the table stays small for large vocabularies.
 
     ``a & b``, ``a | b`` and ``~a`` are the intersection, union and complement, ``a + b`` is the concatenation, and
-    `repeat` the concatenation with itself. ``==`` compares the sets. All results are new, minimised automata. An
-    intersection or union has at most as many states as the product of the operands' numbers of states. A
-    concatenation or repetition has exponentially many in the worst case, but usually few.
+    `repeat` the concatenation with itself. ``==`` compares the sets. All results are new, minimised automata;
+    minimisation (Moore 1956) takes at most q passes over the table. An intersection or union has at most as many
+    states as the product of the operands' numbers of states. A concatenation or repetition has exponentially many
+    in the worst case, but usually few.
 
     Attributes:
         transitions: ``(q, c)``, the transitions of the minimal automaton; no two classes have equal transitions.
@@ -129,7 +130,8 @@ class Automaton:
             most: The maximum number of sequences; None for any number.
 
         Raises:
-            ValueError: If ``least`` is negative, or ``most`` is less than ``least``.
+            ValueError: If ``least`` or ``most`` is no integer, ``least`` is negative, or ``most`` is less than
+                ``least``.
 
         Examples:
             >>> from strukt.automata import phrase
@@ -137,8 +139,9 @@ class Automaton:
             >>> twice.accepts([0, 1]), twice.accepts([0, 1, 0, 1, 0, 1])
             (False, True)
         """
-        if least < 0 or (most is not None and most < least):
-            raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most")
+        counts = [least] if most is None else [0, least, most]
+        if not all(map(arguments.is_integer, counts)) or counts != sorted(counts) or least < 0:
+            raise ValueError(f"least is {least!r} and most {most!r}; expected integers, 0 <= least <= most")
         if most is None:
             return self._power(least) + (self._power(0) | self._once_or_more())
         return self._power(least) + (self._power(0) | self)._power(most - least)

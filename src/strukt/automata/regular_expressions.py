@@ -28,7 +28,8 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         separator: The text between tokens, such as a space between words.
 
     Raises:
-        ValueError: If the pattern is malformed, nested too deeply or uses other syntax, or ``spellings`` is empty.
+        ValueError: If the pattern is malformed, nested too deeply or uses other syntax, ``spellings`` is empty, or
+            an argument has another type.
 
     Complexity:
         For a pattern of m characters, O(m) operations on automata over characters; then O(q n) for the resulting
@@ -47,6 +48,11 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
         raise ValueError(f"pattern is a {type(pattern).__name__}; expected a str")
     if not spellings:
         raise ValueError("spellings is empty; expected the text of each token")
+    for place, text in enumerate(spellings):
+        if not isinstance(text, (str, type(None))):
+            raise ValueError(f"spellings[{place}] is {text!r}; expected a str, or None")
+    if not isinstance(separator, str):
+        raise ValueError(f"separator is {separator!r}; expected a str")
     # The extra character makes the alphabet non-empty; it changes nothing, even if no token contains it.
     alphabet = "".join(sorted({*separator, *"".join(text for text in spellings if text), "\0"}))
     try:

@@ -31,7 +31,10 @@ State = TypeVar("State", bound=TextState)
 
 
 class Guide(abc.ABC, Generic[State]):
-    """The probability, under a model, that a text meets a constraint, and of each next word given that it does.
+    """Base class of guides, which compute the probability that a text will meet a constraint.
+
+    The text comes from a model, such as a hidden Markov model. A guide also computes the probability of each next
+    word given that the constraint will be met.
 
     Args:
         constraint: The set of texts to generate, over the words of the model.
@@ -44,21 +47,23 @@ class Guide(abc.ABC, Generic[State]):
     ``_after``, ``_joint`` and ``_settled``, for a type of states that has the members of `TextState`.
 
     Raises:
-        ValueError: If the constraint is over another number of words, ``length`` is below 1, or ``end`` is not a
-            word of the model.
+        ValueError: If ``constraint`` is no automaton over the words of the model, ``length`` is no integer of 1 or
+            more, or ``end`` is not a word of the model.
     """
 
     def __init__(
         self, constraint: Automaton, words: int, length: int, end: int | None, device: torch.device
     ) -> None:
+        if not isinstance(constraint, Automaton):
+            raise ValueError(f"constraint is a {type(constraint).__name__}; expected an Automaton")
         if constraint.words != words:
             raise ValueError(
                 f"constraint is over {constraint.words} words, and the model has {words}; expected the same number"
             )
-        if length < 1:
-            raise ValueError(f"length is {length}; expected at least 1 word")
-        if end is not None and not 0 <= end < words:
-            raise ValueError(f"end is {end}; expected a word from 0 to {words - 1}, or None")
+        if not arguments.is_integer(length) or length < 1:
+            raise ValueError(f"length is {length!r}; expected at least 1 word")
+        if end is not None and not (arguments.is_integer(end) and 0 <= end < words):
+            raise ValueError(f"end is {end!r}; expected a word from 0 to {words - 1}, or None")
         self.words, self.length, self.end, self.device = words, length, end, device
 
     @abc.abstractmethod
@@ -107,13 +112,15 @@ class Guide(abc.ABC, Generic[State]):
             ValueError: If a shape or type is wrong, a word is out of range, or there are more words than the
                 length of the text allows.
         """
-        words = self._rows("words", words)
+        words, settled = self._rows("words", words), self._settled(state)
+        if len(words) != len(settled):
+            raise ValueError(f"words has {len(words)} rows; expected {len(settled)}, one for each text")
         if words.shape[1] > state.left:
             raise ValueError(
                 f"words has {words.shape[1]} words for each text, but only {state.left} more fit; expected at "
                 f"most length = {self.length} in all"
             )
-        ended = self._settled(state).unsqueeze(1)
+        ended = settled.unsqueeze(1)
         if self.end is not None:
             ended = ended | ((words == self.end).cumsum(1) > 0)
         self._require_words("words", words, ended)
@@ -160,9 +167,15 @@ class Guide(abc.ABC, Generic[State]):
             prompt: ``(m,)``, the prompt of all texts; None for the empty prompt.
 
         Raises:
-            ValueError: As for `start`.
+            ValueError: If ``count`` is no integer of 0 or more, or ``prompt`` is no vector of words of the model.
             InfeasibleError: If no text that follows the prompt meets the constraint.
         """
+        if not arguments.is_integer(count) or count < 0:
+            raise ValueError(f"count is {count!r}; expected an integer of 0 or more")
+        if prompt is not None:
+            arguments.integers("prompt", prompt, "(m,)", self.device)
+            if prompt.dim() != 1:
+                raise ValueError(f"prompt has shape {tuple(prompt.shape)}; expected (m,), one prompt of all texts")
         words = torch.full((count, self.length), -1, device=self.device)
         state = self.start(words[:, :0] if prompt is None else prompt.expand(count, -1))
         for place in range(self.length):

@@ -180,6 +180,35 @@ def test_errors_say_what_was_expected():
         guide.advance(done, torch.tensor([[1]]))
     with pytest.raises(ValueError, match=r"words has shape \(1,\); expected \(b, m\)"):
         guide.advance(guide.start(), torch.tensor([1]))
+    with pytest.raises(ValueError, match="words has 2 rows; expected 1, one for each text"):
+        guide.advance(guide.start(), torch.tensor([[1], [2]]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"constraint": [[1]]}, "constraint is a list; expected an Automaton"),
+        ({"length": 2.5}, "length is 2.5; expected at least 1 word"),
+        ({"end": 1.5}, "end is 1.5; expected a word from 0 to 3"),
+    ],
+)
+def test_arguments_of_other_types_are_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        HMMGuide(**{"hmm": model("dense"), "constraint": CONSTRAINTS["phrases"], "length": 3, **changed})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1,), "count is -1; expected an integer of 0 or more"),
+        ((1.5,), "count is 1.5; expected an integer of 0 or more"),
+        ((2, torch.zeros(1, 2, dtype=torch.long)), r"prompt has shape \(1, 2\); expected \(m,\)"),
+        ((2, [0]), r"prompt is of type list; expected a LongTensor of shape \(m,\)"),
+    ],
+)
+def test_samples_need_a_count_and_one_prompt(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        HMMGuide(model("dense"), CONSTRAINTS["phrases"], 3).sample(*arguments)
 
 
 def test_unknown_words_are_refused_but_ignored_after_the_end():
