@@ -7,6 +7,7 @@ import torch
 
 import strukt
 from strukt import FactorGraph
+from strukt.errors import OutOfRangeError
 from strukt.factor_graph import factors
 
 
@@ -226,3 +227,16 @@ def test_factors_of_a_user_that_do_not_fit(graph, x, answer, value, message):
 def test_a_factor_must_give_map():
     with pytest.raises(TypeError, match="map"):
         factors.Factor(FactorGraph().variables(2))
+
+
+@pytest.mark.parametrize("solver", ["enumerate", "lp_sparsemap", "lp_map", "belief_propagation", "mean_field"])
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf, 1e16])
+def test_scores_of_factors_out_of_range(graph, solver, wrong):
+    x = graph.variables(2)
+    graph.add(factors.Pairwise(x[:1], x[1:], torch.tensor([[0.0], [wrong]])))
+    with pytest.raises(OutOfRangeError, match=r"^scores of Pairwise .* at batch item 1, position \(0,\); exp"):
+        getattr(graph, solver)(torch.zeros(2))
+    other = FactorGraph()
+    other.add(factors.Dense(other.variables(2), torch.tensor([[0.0, wrong], [0.0, 0.0]])))
+    with pytest.raises(OutOfRangeError, match=r"^table of Dense .* at batch item 0, position \(0, 1\); exp"):
+        getattr(other, solver)(torch.zeros(2))

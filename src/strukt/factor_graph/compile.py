@@ -128,7 +128,8 @@ def compile_graph(
         dtype: The type to compute in; by default that of the scores, at least float32.
 
     Raises:
-        ValueError: If shapes or types do not fit, or scores are NaN, +inf or too large.
+        ValueError: If shapes or types do not fit, or scores of variables, pairs or tables are NaN, +inf or too
+            large.
     """
     flat, batch_shape = arrays.flat(scores)
     batch_shape = _broadcast(
@@ -141,6 +142,12 @@ def compile_graph(
         guards.require_scores(flat.detach(), longest, [0], "scores")
         flat = arguments.without_extremes(flat)
     bound = [factor.bound(batch_shape, flat) for factor in factors]
+    for factor in bound:
+        if isinstance(factor, (Pairwise, Dense)):
+            for name, axes in factor.tensors.items():
+                values = getattr(factor, name).detach()
+                sizes = torch.zeros(len(values), dtype=torch.int64, device=values.device)
+                guards.require_scores(values, sizes, [guards.UNBOUNDED] * axes, f"{name.strip('_')} of {factor!r}")
     pairs = [arguments.without_extremes(f.scores) for f in bound if isinstance(f, Pairwise)]
     rows = max([1, *(len(pair) for pair in pairs)])
     pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)

@@ -55,7 +55,7 @@ class Enumeration:
 
     @property
     def entropy(self) -> Tensor:
-        """The entropy in nats, ``batch``; differentiable."""
+        """The entropy in nats, ``batch``; 0 if all assignments are forbidden; differentiable."""
         log_probability = log_softmax(self._padded_scores, -1)
         return -(log_probability.exp() * finite(log_probability)).sum(-1)
 

@@ -146,9 +146,9 @@ class FactorGraph(FactorGraphPeerNames):
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            max_iterations: Maximum number of rounds of ADMM; `status` is True for items that have converged. By
-                default 10,000, with a warning if items have not converged. In one round, a factor calls its oracle
-                at most ``5 * max_iterations`` times, and at most 2,000 times.
+            max_iterations: Maximum number of rounds of ADMM. By default 10,000, with a warning if items have not
+                converged, as when factors contradict each other; their `status` is False. In one round, a factor
+                calls its oracle at most ``min(5 * max_iterations, 2000)`` times.
             tol: The error allowed in the marginals, above 0.
             start: An earlier result for the same graph and batch, as a warm start; None for a cold one.
 
@@ -192,7 +192,7 @@ class FactorGraph(FactorGraphPeerNames):
                 default 10,000, with a warning if items have not converged. Ignored if ``exact``.
             max_nodes: Maximum number of relaxations for the best assignment of an item, if ``exact``. If it is
                 reached, the best assignment found so far is returned with a warning, and `status` is False.
-            tol: The error allowed in the marginals.
+            tol: The error allowed in the marginals, above 0.
             start: An earlier result for the same graph and batch, as a warm start; ignored if ``exact``.
 
         Raises:
@@ -235,15 +235,15 @@ class FactorGraph(FactorGraphPeerNames):
             step_size: The weight of the new probability, above 0 and up to 1; the old one has the remaining
                 weight.
             damping: The weight of the old message to a variable, 0 or more and below 1.
-            weights: The weight of the regulariser, by which messages are divided. ``step_size``, ``damping`` and
-                ``weights`` are numbers, or tensors in the shapes of the variables, equal within each group of
-                alternatives.
+            weights: The weight of the regulariser, above 0, by which messages are divided. ``step_size``,
+                ``damping`` and ``weights`` are numbers, or tensors in the shapes of the variables, equal within
+                each group of alternatives.
             regularizer: ``"entropy"``, or ``"sparsemax"`` for sparse probabilities.
             gradients: ``"unrolled"`` through all sweeps, or ``"implicit"`` at the fixed point.
 
         Raises:
-            ValueError: If scores or options do not fit, a factor forbids assignments, or a pair or table scores
-                several alternatives of one group together.
+            ValueError: If scores or options do not fit, a factor other than `Xor` forbids assignments, or a pair
+                or table scores several alternatives of one group together.
         """
         step, damped, weight = (
             setting_of(self.arrays, name, setting)
@@ -270,7 +270,7 @@ class FactorGraph(FactorGraphPeerNames):
         return belief_propagation(self._problem(scores), self.arrays, iterations, damping, tol)
 
     def enumerate(self, scores: Scores) -> Enumeration:
-        """Return all assignments that the factors permit, with their scores, for graphs of up to 20 variables.
+        """Return all assignments that the factors permit, with their scores, of the 2^V of V <= 20 variables.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.

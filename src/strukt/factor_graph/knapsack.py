@@ -31,6 +31,7 @@ class RelaxedKnapsack(Band):
     Args:
         variables: Variables of any shape.
         costs: The cost of each variable, 0 or more, in the shape of the variables or flattened.
+            `belief_propagation` raises NotImplementedError unless all costs are whole numbers.
         budget: The maximum total cost, 0 or more.
 
     Raises:

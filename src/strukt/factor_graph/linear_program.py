@@ -28,8 +28,8 @@ class Relaxation:
             bound on the scores of all assignments.
         iterations: ``batch``, the number of rounds; after an exact search, those of all its relaxations.
         primal_residual: ``batch``, the largest difference between a factor's copy of a variable and its marginal.
-        dual_residual: ``batch``, the step size times the largest change of a marginal in the last round. Both
-            residuals are 0 after an exact search.
+        dual_residual: ``batch``, the step size times the largest change of a marginal in the last round; inf if
+            they were never updated. Both residuals are 0 after an exact search.
         state: The state of the solver, which is read if this result is the ``start`` of another call; None after
             an exact search.
     """
