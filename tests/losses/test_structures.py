@@ -199,6 +199,22 @@ def test_messages_name_the_misfit():
     chain = LinearChain(torch.zeros(3, 2), torch.ones(2, 2))
     with pytest.raises(ValueError, match="target holds marginals of unary"):
         fenchel_young_loss(chain, torch.full((3, 2), 0.5))
+    for wrong in (torch.nan, torch.inf, -0.5):
+        marginals = torch.full((2, 4), 0.5)
+        marginals[1, 3] = wrong
+        with pytest.raises(ValueError, match=f"target holds {wrong} at batch item 1, position 3; expected"):
+            fenchel_young_loss(subsets, marginals)
+
+
+@pytest.mark.parametrize("regularizer", ["entropy", "sparsemap", None])
+def test_padding_of_marginals_is_ignored(regularizer):
+    scores, target = torch.randn(2, 3, 2, generator=torch.Generator().manual_seed(0)), torch.full((2, 3, 2), 0.5)
+    short = LinearChain(scores[:1, :2], torch.zeros(2, 2))
+    expected = fenchel_young_loss(short, target[:1, :2], regularizer)
+    for padding in (0.0, 0.5, torch.nan):
+        target[0, 2] = padding
+        padded = LinearChain(scores, torch.zeros(2, 2), torch.tensor([2, 3]))
+        torch.testing.assert_close(fenchel_young_loss(padded, target, regularizer)[:1], expected)
 
 
 def test_the_second_derivative_of_the_sparsemap_loss_is_that_of_the_marginals_where_scores_tie():

@@ -231,3 +231,10 @@ def test_the_loss_of_no_scores_is_zero(reduction):
     loss = losses.sparsemax_loss(empty, torch.zeros(2, 0), reduction=reduction)
     assert torch.equal(loss, torch.zeros(2) if reduction == "none" else torch.tensor(0.0))
     assert torch.autograd.grad(loss.sum(), empty)[0].shape == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["entmax_loss", "normmax_loss", "fusedmax_loss", "oscarmax_loss"])
+def test_a_parameter_may_be_a_tensor_of_integers(name):
+    x, target = normal(2, 3), torch.tensor([0, 2])
+    loss = getattr(losses, name)
+    torch.testing.assert_close(loss(x, target, torch.tensor(2)), loss(x, target, 2.0))

@@ -38,7 +38,7 @@ def ctc_loss(
         target_lengths: ``(N,)``, the number of labels of each target, 0 or more; likewise for a single item.
         blank: The blank label.
         reduction: ``"none"``, ``"sum"`` over the items, or ``"mean"`` over the items of the loss divided by the
-            length of the target, at least 1.
+            length of the target, at least 1; NaN without items, as in PyTorch.
         zero_infinity: Whether a target too long for its frames has loss 0 instead of infinity.
         validate_args: Whether to check values as well as shapes, which waits for a GPU; on by default. Without
             these checks, only concatenated targets wait, unless ``target_lengths`` are on the CPU.

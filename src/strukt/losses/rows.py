@@ -21,7 +21,8 @@ class Options(TypedDict, total=False):
         dim: The axis of the scores of one example; the last one by default.
         mask: Boolean, broadcast to the scores; scores where it is False are treated as -inf. If None, the default,
             no score is masked.
-        reduction: ``"mean"`` (default) over the examples that are not ignored, ``"sum"``, or ``"none"``.
+        reduction: ``"mean"`` (default) over the examples that are not ignored, 0 if all are; ``"sum"``; or
+            ``"none"``.
         ignore_index: Examples with this target class have loss 0 and do not count in the mean; -100 by default.
         label_smoothing: The share of the target, from 0 to 1, that is spread evenly over all scores above -inf,
             except masked ones; 0 by default.
@@ -54,9 +55,10 @@ def parameter_of_rows(
     below: float | None = None,
     strict: bool = False,
 ) -> Tensor:
-    """Return one parameter for each row, ``(rows,)``, as `of_rows` does."""
+    """Return one parameter for each row, ``(rows,)``, as `of_rows` does; integers as floating-point numbers."""
     dim, checked = options.get("dim", -1), _checks_values(options)
-    return of_rows(name, value, x, dim, least, expected, below, strict, checked)
+    rows = of_rows(name, value, x, dim, least, expected, below, strict, checked)
+    return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
 def _checks_values(options: Options) -> bool:

@@ -11,6 +11,9 @@ from strukt.structures.distribution import StructuredDistribution
 
 REGULARIZERS = ("entropy", "sparsemap", None)
 
+ROUNDING = 1e-4
+"""The absolute rounding error by which a marginal may be below 0."""
+
 
 def fenchel_young_loss(
     distribution: StructuredDistribution,
@@ -35,8 +38,8 @@ def fenchel_young_loss(
     Args:
         distribution: The predicted distribution, of any structure that supports the regulariser.
         target: Events ``batch + event_shape``; or marginals, as a floating-point tensor in the shape of the main
-            scores, ``distribution.scores[0]``. With marginals, all other scores must be 0 (checked with
-            ``validate_args``); the entropy then omits the constant Omega(y).
+            scores, ``distribution.scores[0]``; padding is ignored. With marginals, all other scores must be 0;
+            the entropy then omits the constant Omega(y).
         regularizer: The name of Omega in the table above; None for Omega = 0.
         cost: The cost of each part, which is added to its score: a tensor that broadcasts to the main scores, or
             ``"hamming"`` for 1 on each part that is not in the target; None for no cost.
@@ -49,8 +52,9 @@ def fenchel_young_loss(
         marginals.
 
     Raises:
-        ValueError: If the target or the cost does not fit, the regularizer is unknown, or (with ``validate_args``
-            of the distribution) a cost within the lengths is NaN or +inf.
+        ValueError: If the target or the cost does not fit, or the regularizer is unknown. With ``validate_args``
+            of the distribution also if a cost is NaN or +inf, a marginal is NaN, negative or infinite, or one of
+            the other scores must be 0 and is not.
         NotImplementedError: If the structure does not support the regulariser.
         InfeasibleError: With ``"sparsemap"``, if every structure of some item is forbidden.
 
@@ -94,10 +98,11 @@ def _excess(most: Tensor, target_score: Tensor) -> Tensor:
 
 
 def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
+    """Check marginals as a target, and return them with 0 in padding."""
+    axes = len(distribution.batch_shape)
     if distribution._validate_args:
         named, others = distribution.score_names, distribution.scores[1:]
         expected = f"0, as the target holds marginals of {named[0]} alone; else give events"
-        axes = len(distribution.batch_shape)
         for name, other in zip(named[1:], others, strict=False):
             guards.require_values(other.detach(), other == 0, name, expected, axes)
     if target.shape != distribution.scores[0].shape:
@@ -105,6 +110,10 @@ def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
             f"target has shape {tuple(target.shape)}; expected events, or marginals in the shape of the scores, "
             f"{tuple(distribution.scores[0].shape)}"
         )
+    target = target.masked_fill(~distribution._main_within(), 0.0)
+    if distribution._validate_args:
+        valid = (target >= -ROUNDING) & (target < torch.inf)
+        guards.require_values(target.detach(), valid, "target", "marginals, finite numbers of 0 or more", axes)
     return target
 
 

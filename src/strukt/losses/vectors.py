@@ -25,7 +25,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
     1 / (alpha - 1).
 
     Args:
-        x: Scores, of any shape.
+        x: Scores, of any shape. An example with a score of NaN or +inf has the loss NaN.
         target: Classes in the shape of ``x`` without ``dim``, or probabilities in the shape of ``x``, whose sum is
             not checked; must not require a gradient. A target with a score of -inf has an infinite loss.
         alpha: The exponent, as for `strukt.mappings.entmax`; differentiable.
