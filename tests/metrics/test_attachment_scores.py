@@ -120,7 +120,7 @@ def test_sentences_that_differ_in_length_change_nothing():
     assert (score.right_heads, score.right_arcs, score.gold_content) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("arcs", [[2, 0], [(2, 1), (0, 3)], [(2, None), (0, None)]])
+@pytest.mark.parametrize("arcs", [[2, 0], [(2, 1), (0, 3)], [(2, None), (0, None)], [("2", "det"), ("0", "root")]])
 def test_arcs_without_relations_are_refused(arcs):
     score = AttachmentScore()
     with pytest.raises(ValueError, match=r"gold holds .*; expected a head and a relation, such as \(2, 'nsubj'\)"):

@@ -58,7 +58,8 @@ class AttachmentScore:
         require_same_length(gold, predicted, "arcs")
         for name, arcs in (("gold", gold), ("predicted", predicted)):
             for arc in arcs:
-                if not isinstance(arc, tuple | list) or len(arc) != 2 or not isinstance(arc[1], str):
+                is_pair = isinstance(arc, tuple | list) and len(arc) == 2
+                if not (is_pair and hasattr(arc[0], "__index__") and isinstance(arc[1], str)):
                     raise ValueError(f"{name} holds {arc!r}; expected a head and a relation, such as (2, 'nsubj')")
         for (gold_head, gold_deprel), (head, deprel) in zip(gold, predicted, strict=True):
             gold_relation, relation = gold_deprel.split(":")[0], deprel.split(":")[0]

@@ -27,7 +27,7 @@ def intervals(
     Source: Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3.
 
     Args:
-        scores: Maps the outcomes of a corpus to its scores, by name.
+        scores: Maps the outcomes of a corpus to its scores, by the same names for every corpus.
         outcomes: The outcome of each sentence.
         resamples: Number of resamples, at least 40.
         seed: Seed of the random draws: the same seed gives the same intervals.

@@ -52,7 +52,10 @@ class EntityF1:
         self.right_by_predicted_depth.update((entity.label, predicted_depths[entity]) for entity in right)
 
     def result(self) -> dict[str, float]:
-        """Return precision, recall, F1, and F1 of nested entities, in per cent; 0 for a denominator of 0."""
+        """Return `precision`, `recall`, `f1` and `nested_f1` (of nested entities) in per cent.
+
+        A score with a denominator of 0 is 0.
+        """
         kinds = self._kinds()
         whole, nested = self._scores(kinds), self._scores(kind for kind in kinds if kind[1])
         return {name: whole[name] for name in ("precision", "recall", "f1")} | {"nested_f1": nested["f1"]}

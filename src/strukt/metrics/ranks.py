@@ -35,14 +35,23 @@ class Ranks:
 
         Args:
             gold: The right answers, often a single one; each of them gets a rank.
-            predicted: The ranking, the best answer first.
+            predicted: The ranking, the best answer first; of an answer that it lists twice, the first rank counts.
+
+        Raises:
+            ValueError: If an argument is a string.
         """
+        for name, answers in (("gold", gold), ("predicted", predicted)):
+            if isinstance(answers, str):
+                raise ValueError(f"{name} is the string {answers!r}; expected a list of answers")
         ranks = [1 + predicted.index(one) for one in gold if one in predicted]
         self.listed += ranks
         self.ranks += ranks + [1 + len(predicted)] * (len(gold) - len(ranks))
 
     def result(self) -> dict[str, float]:
-        """Return accuracy at each cutoff in per cent, and the median rank; 0 without answers."""
+        """Return accuracy at each cutoff in per cent, and the median rank; 0 without answers.
+
+        The median of an even number of ranks is the mean of the middle two.
+        """
         count = max(len(self.ranks), 1)
         shares = {f"accuracy@{k}": 100 * sum(rank <= k for rank in self.listed) / count for k in self.cutoffs}
         return shares | {"median rank": float(median(self.ranks)) if self.ranks else 0.0}

@@ -11,11 +11,13 @@ from strukt.metrics.counts import LabelCounts, precision_recall_f1, require_same
 class SpanF1(LabelCounts):
     """F1 of spans: counts spans with the right label and the right borders.
 
+    The rules are those of `conlleval` and of seqeval's default mode: invalid tag sequences have spans, too.
+
     Examples:
         >>> score = SpanF1()
-        >>> score.update(gold=["B-PER", "I-PER", "O"], predicted=["B-PER", "O", "B-LOC"])
-        >>> score.result()
-        {'precision': 0.0, 'recall': 0.0, 'f1': 0.0}
+        >>> score.update(gold=["B-PER", "I-PER", "O", "B-LOC"], predicted=["B-PER", "O", "O", "I-LOC"])
+        >>> score.result()  # of two spans, LOC is right
+        {'precision': 50.0, 'recall': 50.0, 'f1': 50.0}
     """
 
     def update(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
