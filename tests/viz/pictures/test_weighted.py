@@ -69,3 +69,12 @@ def test_in_the_terminal_each_stands_under_its_weight(width):
 def test_what_are_no_weights_is_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         WeightedStructures(TREES, weights)
+
+
+@pytest.mark.parametrize(
+    ("rest", "message"),
+    [({"rest": 1.5}, "rest has 1.5; expected probabilities"), ({"others": -1}, "others is -1; expected")],
+)
+def test_what_is_no_rest_is_refused(rest, message):
+    with pytest.raises(ValueError, match=message):
+        WeightedStructures(TREES, [0.5, 0.5], **rest)

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Literal
 
+from strukt.errors import OutOfRangeError
 from strukt.shown import Shown
 
 Canvas = Literal["svg", "terminal", "matplotlib"]
@@ -17,11 +18,12 @@ Canvas = Literal["svg", "terminal", "matplotlib"]
 
 
 class Picture(Shown, ABC):
-    """Anything that can be drawn: a class with the data, and next to it a function for each canvas.
+    """Base class of all pictures: data that can be drawn as SVG, in the terminal or with matplotlib.
 
-    A subclass implements `description`. The module of the class also holds some of the functions `svg(picture)`,
-    `terminal(picture, width, palette)` and `matplotlib(picture, axes)`, one for each canvas that it supports. If
-    the module is named `picture`, each function is in a module beside it, which has the name of the function.
+    A subclass holds the data and implements `description`. Its module also holds some of the functions
+    `svg(picture)`, `terminal(picture, width, palette)` and `matplotlib(picture, axes)`, one for each canvas that
+    it supports. If the module is named `picture`, each function is in a module beside it, which has the name of
+    the function.
 
     Examples:
         >>> from strukt.viz import Diagram
@@ -32,6 +34,12 @@ class Picture(Shown, ABC):
     @abstractmethod
     def description(self) -> str:
         """Describe the picture in words, for screen readers."""
+
+
+def require_probability(name: str, value: float) -> None:
+    """Raise OutOfRangeError unless a value is a probability, up to rounding errors."""
+    if not -1e-6 <= value <= 1 + 1e-4:
+        raise OutOfRangeError(f"{name} has {value}; expected probabilities, between 0 and 1")
 
 
 def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:

@@ -48,7 +48,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph(Picture):
-    """A directed graph with weights.
+    """A directed graph with weights, such as the transition probabilities of hidden states.
 
     Args:
         title: The title, which says what the weights are.

@@ -49,7 +49,7 @@ class Interaction(NamedTuple):
 
 @dataclass(frozen=True)
 class Interactions(Picture):
-    """An undirected graph with weights.
+    """An undirected graph with weights, such as scores of pairs of words, and an optional spanning tree.
 
     Args:
         title: The title, which says what the weights are.

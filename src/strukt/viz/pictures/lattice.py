@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.errors import OutOfRangeError
 from strukt.viz.canvas.svg import FORM, SMALL, opening, text, text_width
 from strukt.viz.canvas.terminal import Palette, paint, shade
 from strukt.viz.canvas.width import clip, display_width, folded, pad, printable
 from strukt.viz.canvas.wording import shorten
-from strukt.viz.pictures.base import Picture
+from strukt.viz.pictures.base import Picture, require_probability
 
 LEAST = 0.01
 """The smallest probability of a drawn tag or step."""
@@ -87,10 +86,7 @@ class Lattice(Picture):
         every = [value for row in self.marginals for value in row]
         every += [value for table in tables for row in table for value in row]
         for value in every:
-            if not -1e-6 <= value <= 1 + 1e-4:
-                raise OutOfRangeError(
-                    f"marginals or transitions has {value}; expected probabilities, between 0 and 1"
-                )
+            require_probability("marginals or transitions", value)
 
     def used(self) -> list[int]:
         """Return the tags, in their order, whose probability is at least `LEAST` (0.01) at some word."""

@@ -9,7 +9,7 @@ from strukt.viz.canvas.svg import FORM, SMALL, opening, placed_below, size, text
 from strukt.viz.canvas.terminal import Palette, bar, paint
 from strukt.viz.canvas.width import printable
 from strukt.viz.canvas.wording import sentences, shorten
-from strukt.viz.pictures.base import Picture, renderer
+from strukt.viz.pictures.base import Picture, renderer, require_probability
 from strukt.viz.pictures.brackets.picture import BracketDiagram
 from strukt.viz.pictures.dependency_tree.picture import Diagram
 from strukt.viz.pictures.heat_map import HeatMap
@@ -21,7 +21,7 @@ _COLUMNS = 30  # the longest bar in the terminal
 
 @dataclass(frozen=True)
 class WeightedStructures(Picture):
-    r"""Pictures of structures with their weights.
+    r"""Pictures of structures with their weights, such as the result of SparseMAP, the k best, or samples.
 
     Args:
         pictures: The structures, the heaviest first.
@@ -31,7 +31,8 @@ class WeightedStructures(Picture):
         rest: The total weight of the further structures.
 
     Raises:
-        ValueError: If there is not one weight for each picture, or a weight is not a probability.
+        ValueError: If there is not one weight for each picture, a weight is not a probability, or `others` is
+            negative.
 
     Examples:
         >>> from strukt.viz import Diagram
@@ -53,9 +54,11 @@ class WeightedStructures(Picture):
             raise ValueError(
                 f"weights has {len(self.weights)} entries; expected {len(self.pictures)}, one for each picture"
             )
-        for weight in (*self.weights, self.rest):
-            if not -1e-6 <= weight <= 1 + 1e-4:
-                raise ValueError(f"weights has {weight}; expected probabilities, between 0 and 1")
+        for weight in self.weights:
+            require_probability("weights", weight)
+        require_probability("rest", self.rest)
+        if self.others < 0:
+            raise ValueError(f"others is {self.others}; expected 0 or more")
 
     @property
     def heading(self) -> str:

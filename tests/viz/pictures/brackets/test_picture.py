@@ -41,6 +41,12 @@ def test_a_bracket_out_of_range_is_refused(span):
         diagram(("NP", *span))
 
 
+@pytest.mark.parametrize("wrong", [1.5, float("nan")])
+def test_what_is_no_probability_is_refused(wrong):
+    with pytest.raises(ValueError, match=f"^the bracket 'NP' from 0 to 1 has {wrong}; expected probabilities"):
+        BracketDiagram(["w"], [Bracket("NP", 0, 1, probability=wrong)])
+
+
 def test_crossing_brackets_are_refused():
     with pytest.raises(ValueError, match=r"^brackets has 'VP' from 2 to 5, which crosses 'NP' from 1 to 4"):
         diagram(("S", 0, 6), ("NP", 1, 4), ("VP", 2, 5))

@@ -22,6 +22,13 @@ def test_a_column_of_another_length_is_refused(name):
         Diagram(["a", "b"], **{name: [0, 0, 0]})
 
 
+@pytest.mark.parametrize("name", ["tag_probabilities", "head_probabilities"])
+@pytest.mark.parametrize("wrong", [1.5, -0.5, float("nan")])
+def test_what_is_no_probability_is_refused(name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} has {wrong}; expected probabilities"):
+        Diagram(["a", "b"], **{name: [0.5, wrong]})
+
+
 @pytest.mark.parametrize("heads", [[3, 0], [-2, 0], [1, 0]])
 def test_a_head_must_be_another_word(heads):
     with pytest.raises(ValueError, match=f"^heads has {heads[0]} for word 1; expected another word from 1 to"):

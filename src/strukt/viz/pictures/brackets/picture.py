@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from strukt.viz.canvas.wording import made_distinct, sentences, with_number
-from strukt.viz.pictures.base import Picture
+from strukt.viz.pictures.base import Picture, require_probability
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """A constituent or an entity.
+    """A span of words with a label: a constituent or an entity.
 
     Attributes:
         label: The label; may be empty.
         start: Index of the first word, counted from 0.
         end: Index of the last word, plus 1.
-        code: The binary code of the label, if known.
+        code: The binary code of the label as an integer, if known.
         probability: The marginal probability of the bracket, if known.
 
     Examples:
@@ -63,13 +63,13 @@ class BracketDiagram(Picture):
         brackets: The brackets from left to right, outer brackets before inner ones. If two brackets are over the
             same words, the first is the outer one.
         tags: The tag of each word; empty for no tags.
-        bits: The length of the codes; 0 without codes.
+        bits: The number of bits of a code; 0 without codes.
         codes: All codes that the model knows. Their Hamming distances determine the colours, so that a code has
             one colour in all pictures. Without them, the codes in the picture determine the colours.
 
     Raises:
         ValueError: If the number of tags differs from that of the words, a bracket is out of range, out of order
-            or crosses another, or a code does not fit into the bits.
+            or crosses another, a code does not fit into the bits, or a probability is not between 0 and 1.
 
     Examples:
         >>> from strukt.viz import Bracket
@@ -100,6 +100,8 @@ class BracketDiagram(Picture):
         for bracket in self.brackets:
             if not 0 <= bracket.start < bracket.end <= expected:
                 raise ValueError(f"brackets has {_name(bracket)}; expected 0 <= start < end <= {expected} words")
+            if bracket.probability is not None:
+                require_probability(f"the bracket {_name(bracket)}", bracket.probability)
         for code in (*self.codes, *self._codes_shown()):
             if not (self.bits > 0 and 0 <= code < 1 << self.bits):
                 raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from strukt.viz.canvas.wording import made_distinct, sentences, with_number
-from strukt.viz.pictures.base import Picture
+from strukt.viz.pictures.base import Picture, require_probability
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,15 @@ class Diagram(Picture):
         forms: The words.
         tags: The tag of each word.
         heads: The head of each word as in a CoNLL-U HEAD column: counted from 1, 0 is the root; -1 for no head.
+            They may form cycles.
         relations: The label of the arc that enters each word.
         tag_probabilities: The probability of each tag, in [0, 1].
         head_probabilities: The probability of each arc, in [0, 1].
         title: The title, such as the number of the sentence; may be empty.
 
     Raises:
-        ValueError: If a column has entries, but not one per word, a head is out of range, or a word heads itself.
+        ValueError: If a column has entries, but not one per word, a head or a probability is out of range, or a
+            word heads itself.
 
     Examples:
         >>> diagram = Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"])
@@ -105,6 +107,9 @@ class Diagram(Picture):
                     f"heads has {head} for word {word}; expected another word from 1 to {expected}, 0 for the "
                     "root, or -1 for no head"
                 )
+        for name in ("tag_probabilities", "head_probabilities"):
+            for value in getattr(self, name):
+                require_probability(name, value)
 
     def arcs(self) -> list[Arc]:
         """Return the arcs between words, the shortest first, without those from the root.
