@@ -14,7 +14,8 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
     Args:
         x: Scores, of any shape; half precision is computed in float32.
-        k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
+        k: 0 or more, also fractional; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+            Differentiable.
         dim: The axis of the items.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf, so that their entries are
             0. None for no mask.
@@ -45,7 +46,8 @@ def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = No
 
     Args:
         x: Scores, of any shape; half precision is computed in float32.
-        k: 0 or more; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
+        k: 0 or more, also fractional; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+            Differentiable.
         dim: The axis of the items.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf, so that their entries are
             0. None for no mask.

@@ -30,8 +30,8 @@ def entmax(
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
             all are masked, all probabilities are 0. None for no mask.
-        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
-            maximum.
+        max_support: Maximum number of positive probabilities; only the largest scores then count, with ties
+            broken arbitrarily. None for no maximum.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -72,8 +72,8 @@ def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support:
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
             all are masked, all probabilities are 0. None for no mask.
-        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
-            maximum.
+        max_support: Maximum number of positive probabilities; only the largest scores then count, with ties
+            broken arbitrarily. None for no maximum.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -101,8 +101,8 @@ def entmax15(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: 
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
             all are masked, all probabilities are 0. None for no mask.
-        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
-            maximum.
+        max_support: Maximum number of positive probabilities; only the largest scores then count, with ties
+            broken arbitrarily. None for no maximum.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -143,8 +143,8 @@ def normmax(
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False are treated as -inf and have probability 0. If
             all are masked, all probabilities are 0. None for no mask.
-        max_support: Maximum number of positive probabilities; only the largest scores then count. None for no
-            maximum.
+        max_support: Maximum number of positive probabilities; only the largest scores then count, with ties
+            broken arbitrarily. None for no maximum.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
