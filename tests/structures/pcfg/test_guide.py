@@ -155,3 +155,20 @@ def test_errors_say_what_was_expected():
         InfeasibleError, match="the constraint cannot be met in 2 words after prompt 0; allow words"
     ):
         guide.start()
+
+
+@pytest.mark.parametrize("name", ["root", "rules", "emission"])
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_log_probabilities_must_be_numbers(name, wrong):
+    parts = dict(zip(("root", "rules", "emission"), (part.clone() for part in grammar()), strict=True))
+    parts[name][(0,) * parts[name].dim()] = wrong
+    with pytest.raises(ValueError, match=f"{name} holds {wrong} at position .*; expected log-probabilities"):
+        PCFGGuide(**parts, constraint=anything(V), length=3)
+
+
+def test_the_emission_of_the_end_is_ignored():
+    root, rules, emission = grammar()
+    other = emission.clone()
+    other[END] = math.nan
+    one, same = (PCFGGuide(root, rules, each, anything(V), 3, END) for each in (emission, other))
+    assert torch.equal(one.predict(one.start()), same.predict(same.start()))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.automata import Automaton, anything
-from strukt.checks import arguments
+from strukt.checks import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.guide import Guide
 from strukt.structures.pcfg.continuations import Reading, Rules, next_words, reading
@@ -58,8 +58,8 @@ class PCFGGuide(Guide[SentenceState]):
     takes O((t + 1) n q (t + n q + u) u^2 + t^2 (t + u) u^2 + (q c + v) p). All of this is in double precision.
 
     Raises:
-        ValueError: If shapes or types do not fit, the grammar and the constraint have different numbers of words,
-            ``length`` is below 1, or ``end`` is not a word of the grammar.
+        ValueError: If shapes or types do not fit, a log-probability is NaN or +inf, the grammar and the constraint
+            have different numbers of words, ``length`` is below 1, or ``end`` is not a word of the grammar.
 
     Examples:
         >>> from strukt.automata import containing
@@ -95,6 +95,11 @@ class PCFGGuide(Guide[SentenceState]):
                 f"{tuple(emission.shape)}; expected (s,), (s, s + p, s + p), (v, p)"
             )
         super().__init__(constraint, emission.shape[0], length, end, root.device)
+        for name, value in (("root", root), ("rules", rules), ("emission", emission)):
+            read = value.detach()
+            if name == "emission" and end is not None:
+                read = read.index_fill(0, torch.tensor(end, device=self.device), 0.0)
+            guards.require_values(read, read <= guards.LARGEST, name, "log-probabilities", 0)
         self._dtype = root.dtype
         with torch.no_grad():
             chances = emission.double().exp()
