@@ -108,7 +108,7 @@ def test_the_reference_has_every_format():
     ("path", "summary"),
     [
         ("strukt.LinearChain", "Tag sequences scored by each tag"),
-        ("strukt.losses.sparsemax_loss", "Return `entmax_loss` with alpha = 2"),
+        ("strukt.losses.sparsemax_loss", "Return the Fenchel-Young loss of sparsemax"),
         ("strukt.factor_graph.factors.Xor", "Exactly one variable is 1"),
     ],
 )

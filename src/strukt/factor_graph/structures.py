@@ -27,7 +27,9 @@ Make = Callable[[Tensor], StructuredDistribution]
 
 
 class Structure(AnyFactor):
-    """Any structure of the library, or a user-defined one, as a factor.
+    """The variables that are 1 are the parts of any structure of the library, or of a user-defined one.
+
+    `lp_sparsemap` and `lp_map` need its mode, `belief_propagation` its log-partition and marginals.
 
     Args:
         variables: A variable for each part, in the shape of the structure's main scores.
@@ -89,7 +91,7 @@ class Structure(AnyFactor):
 
 
 class Chain(Structure, Soft):
-    """Tag sequences with scores of neighbouring tags: `LinearChain`.
+    """The variables that are 1 form a tag sequence, with scores of neighbouring tags, as in `LinearChain`.
 
     Args:
         tags: ``(n, c)``, for n words and c tags; exactly one variable of each row is 1.
@@ -165,10 +167,11 @@ class Chain(Structure, Soft):
 
 
 class Tree(Structure):
-    """Dependency trees: `NonProjectiveTree`.
+    """The arcs that are 1 form a dependency tree, as in `NonProjectiveTree`.
 
     Args:
-        arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root.
+        arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root. The arc of a
+            word to itself, h = m + 1, is always 0.
         single_root: Whether exactly one word depends on the root, instead of at least one.
 
     Raises:
@@ -200,10 +203,11 @@ class Tree(Structure):
 
 
 class ProjectiveTree(Tree):
-    """Dependency trees without crossing arcs: `strukt.ProjectiveTree`.
+    """The arcs that are 1 form a dependency tree without crossing arcs, as in `strukt.ProjectiveTree`.
 
     Args:
-        arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root.
+        arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root. The arc of a
+            word to itself, h = m + 1, is always 0.
         single_root: Whether exactly one word depends on the root, instead of at least one.
 
     Raises:
@@ -224,7 +228,9 @@ class ProjectiveTree(Tree):
 
 
 class Matching(Structure):
-    """Assignments of each row to a different column: `strukt.Matching`.
+    """The variables that are 1 match each row with a different column, as in `strukt.Matching`.
+
+    `belief_propagation` raises NotImplementedError above 16 rows.
 
     Args:
         variables: ``(n, m)`` for n rows and m columns with n <= m; ``[i, j]`` is 1 if row i has column j.

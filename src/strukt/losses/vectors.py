@@ -58,7 +58,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
 
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Return `entmax_loss` with alpha = 2 (Martins and Astudillo 2016).
+    """Return the Fenchel-Young loss of sparsemax (Martins and Astudillo 2016): `entmax_loss` with alpha = 2.
 
     The loss is exactly 0 if the score of the target class exceeds all others by at least 1.
 
@@ -86,7 +86,7 @@ def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Ten
 
 
 def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Return `entmax_loss` with alpha = 1.5 (Peters, Niculae and Martins 2019).
+    """Return the Fenchel-Young loss of `strukt.mappings.entmax15`: `entmax_loss` with alpha = 1.5.
 
     The loss is exactly 0 if the score of the target class exceeds all others by at least 2.
 
@@ -105,6 +105,8 @@ def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tens
 
     Complexity: Typically O(d) for each example with d scores.
 
+    Source: Peters, Niculae and Martins (2019).
+
     Examples:
         >>> import torch
         >>> scores = torch.tensor([[3.0, 1.0], [3.0, 2.0]])  # with margins of 2 and 1
@@ -117,7 +119,7 @@ def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tens
 def normmax_loss(
     x: Tensor, target: Tensor, alpha: float | Tensor = 2.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the Fenchel-Young loss of `strukt.mappings.normmax`, whose alpha it takes.
+    """Return the Fenchel-Young loss of `strukt.mappings.normmax`.
 
     The loss is exactly 0 if the score of the target class exceeds all others by at least 1.
 
@@ -153,7 +155,7 @@ def normmax_loss(
 def fusedmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the Fenchel-Young loss of `strukt.mappings.fusedmax`, whose weight it takes.
+    """Return the Fenchel-Young loss of `strukt.mappings.fusedmax`.
 
     A masked score is ignored together with its differences from its neighbours.
 
@@ -193,7 +195,7 @@ def fusedmax_loss(
 def oscarmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """Return the Fenchel-Young loss of `strukt.mappings.oscarmax`, whose weight it takes.
+    """Return the Fenchel-Young loss of `strukt.mappings.oscarmax`.
 
     Args:
         x: Scores, of any shape.
