@@ -38,7 +38,7 @@ class Picture(Shown, ABC):
 
 def require_probability(name: str, value: float) -> None:
     """Raise OutOfRangeError unless a value is a probability, up to rounding errors."""
-    if not -1e-6 <= value <= 1 + 1e-4:
+    if not -1e-4 <= value <= 1 + 1e-4:
         raise OutOfRangeError(f"{name} has {value}; expected probabilities, between 0 and 1")
 
 
