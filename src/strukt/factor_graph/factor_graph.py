@@ -147,8 +147,8 @@ class FactorGraph(FactorGraphPeerNames):
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             max_iterations: Maximum number of rounds of ADMM. By default 10,000, with a warning if items have not
-                converged, as when factors contradict each other; their `status` is False. In one round, a factor
-                calls its oracle at most ``min(5 * max_iterations, 2000)`` times.
+                converged (`status` is False for them), as when factors contradict each other. In one round, a
+                factor calls its oracle at most ``min(5 * max_iterations, 2000)`` times.
             tol: The error allowed in the marginals, above 0.
             start: An earlier result for the same graph and batch, as a warm start; None for a cold one.
 
@@ -270,7 +270,7 @@ class FactorGraph(FactorGraphPeerNames):
         return belief_propagation(self._problem(scores), self.arrays, iterations, damping, tol)
 
     def enumerate(self, scores: Scores) -> Enumeration:
-        """Return all assignments that the factors permit, with their scores, of the 2^V of V <= 20 variables.
+        """Return the permitted ones of all 2^V assignments, with their scores, for up to V = 20 variables.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.

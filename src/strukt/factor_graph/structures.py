@@ -27,7 +27,7 @@ Make = Callable[[Tensor], StructuredDistribution]
 
 
 class Structure(AnyFactor):
-    """The variables that are 1 are the parts of any structure of the library, or of a user-defined one.
+    """The variables that are 1 are the parts of a structure: any of the library, or a user-defined one.
 
     `lp_sparsemap` and `lp_map` need its mode, `belief_propagation` its log-partition and marginals.
 
