@@ -1,5 +1,7 @@
 """The CTC loss against PyTorch's, in all forms of the arguments and at the edges."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -157,3 +159,11 @@ def test_padded_targets_compile_without_a_break():
     theirs = values_and_gradients(functional.ctc_loss, logits(), TARGETS, FRAMES, LABELS, reduction="sum")
     for mine, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_a_wrong_score_is_named_as_the_argument(wrong):
+    log_probs = torch.zeros(4, 2, 3)
+    log_probs[1, 1, 2] = wrong
+    with pytest.raises(ValueError, match=rf"^log_probs holds {wrong} at batch item 1, position"):
+        strukt.ctc_loss(log_probs, torch.tensor([[1, 2], [1, 1]]), (4, 4), (2, 2))
