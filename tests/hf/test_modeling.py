@@ -436,6 +436,11 @@ def test_labels_have_names_of_their_own(labels):
         StructuredHead.from_encoder("no-such-model", "O")
 
 
+def test_an_encoder_of_another_type_is_refused():
+    with pytest.raises(ValueError, match="encoder is of type Linear; expected a PreTrainedModel"):
+        StructuredHead.from_encoder(torch.nn.Linear(2, 2), TAGS)
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [("constraint", "did you mean constraints?"), ("learning_rate", "expected one of encoder, head, constraints")],

@@ -125,7 +125,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
         Raises:
             ValueError: If there are no labels, a label is repeated, labels is a single string or does not fit the
-                constraints, or an option is unknown or invalid.
+                constraints, an option is unknown or invalid, or the encoder is of another type, such as a model with
+                adapters of peft.
             OSError: If there is no such encoder.
         """
         if isinstance(labels, str):
@@ -134,6 +135,11 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"labels is {names}; expected at least one name, and none of them twice")
         StructuredHeadConfig.require_options(options)
+        if not isinstance(encoder, (str, os.PathLike, PreTrainedModel)):
+            raise ValueError(
+                f"encoder is of type {type(encoder).__name__}; expected a PreTrainedModel, such as "
+                "merge_and_unload() returns for a model of peft, or the name or folder of one"
+            )
         if not isinstance(encoder, PreTrainedModel):
             encoder = AutoModel.from_pretrained(encoder, dtype=dtype)
         config = StructuredHeadConfig(
