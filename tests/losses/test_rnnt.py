@@ -185,6 +185,7 @@ def test_rnnt_of_float32_and_half():
         ({"targets": WORDS[:, :2]}, r"targets has shape \(4, 2\); expected \(4, 3\)"),
         ({"targets": WORDS + 1}, "targets holds 3 at batch item 0, position 1.*other than the blank, which is 3"),
         ({"targets": WORDS.float()}, "targets is of type torch.float32"),
+        ({"logits": torch.full((4, 4, 4, 4), torch.nan)}, "logits, as log-probabilities of moves, holds nan at"),
         ({"logit_lengths": (5, 1, 1, 1)}, "logit_lengths holds 5 .*expected 0 to 4"),
         ({"target_lengths": (4, 1, 1, 1)}, "target_lengths holds 4 .*expected 0 to 3"),
         ({"blank": 4}, "blank is 4; expected one of the labels"),

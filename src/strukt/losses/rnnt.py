@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -88,10 +88,16 @@ def rnnt_loss(
             moves = log_prob_moves(logits, named, lengths, counts)
         else:
             moves = logits.gather(-1, named.unsqueeze(1).expand(*logits.shape[:-1], 2))
-        return -Transducer(moves, lengths, counts, validate_args).log_partition
+        return -_OfLogits(moves, lengths, counts, validate_args).log_partition
 
     losses = _with_bounded_gradient(losses_of, logits, clamp) if clamp > 0 else losses_of(logits)
     return reduced(losses, reduction)
+
+
+class _OfLogits(Transducer):
+    """The distribution with a name for its scores that refers to the argument of the loss, for error messages."""
+
+    score_names: ClassVar[tuple[str, ...]] = ("logits, as log-probabilities of moves,",)
 
 
 def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor, bound: float) -> Tensor:
