@@ -113,7 +113,7 @@ def test_plain_text_in_place_of_conllu_is_recognised(tagger, text, tmp_path, cap
     path = tmp_path / "raw.conllu"
     path.write_text(text + "\n\n")
     assert main(["predict", tagger, str(path)]) == 2
-    remedy = "if this is plain text to annotate, run `strukt predict` with --format text"
+    remedy = "if this is plain text to annotate, give the format text (on the command line, --format text)"
     message = f"expected 10 columns, found 1; {remedy}"
     assert capsys.readouterr() == ("", f"error: {path}:1: {message}\n")
     assert main(["predict", tagger, str(path), "--format", "text"]) == 0

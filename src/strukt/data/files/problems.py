@@ -50,7 +50,7 @@ class Problem:
         return str(self.error())
 
 
-PLAIN_TEXT = "if this is plain text to annotate, run `strukt predict` with --format text"
+PLAIN_TEXT = "if this is plain text to annotate, give the format text (on the command line, --format text)"
 """The remedy if a line was expected to have columns, brackets or a JSON object, but has none."""
 
 CONVERT = "run `strukt convert` on columns as in CoNLL-2003, and on tags in a scheme other than BIO"
