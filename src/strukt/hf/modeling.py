@@ -125,8 +125,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
         Raises:
             ValueError: If there are no labels, a label is repeated, labels is a single string or does not fit the
-                constraints, an option is unknown or invalid, or the encoder is of another type, such as a model with
-                adapters of peft.
+                constraints, an option is unknown or invalid, or the encoder is of another type, such as a model
+                with adapters of peft.
             OSError: If there is no such encoder.
         """
         if isinstance(labels, str):

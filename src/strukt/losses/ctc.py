@@ -13,7 +13,7 @@ from strukt.losses.transcripts import lengths_on, reduced, require_reduction
 from strukt.structures.ctc.distribution import CTC
 
 
-class _Named(CTC):
+class _OfLogProbs(CTC):
     """`CTC` whose errors name the argument of the loss."""
 
     score_names = ("log_probs",)
@@ -88,7 +88,7 @@ def ctc_loss(
         items.device, "target_lengths", labels_of_items, batch, longest, validate_args
     )
     targets = _padded(targets, labels_of_items, items.device, batched, check)
-    losses = -_Named(items, targets, lengths, target_lengths, blank, validate_args).log_partition
+    losses = -_OfLogProbs(items, targets, lengths, target_lengths, blank, validate_args).log_partition
     if zero_infinity:
         losses = torch.where(losses == torch.inf, 0.0, losses)
     if reduction == "mean":
