@@ -18,6 +18,7 @@ from strukt.factor_graph.oracles import MapOracle, Oracle
 from strukt.factor_graph.pairwise import Pairwise
 from strukt.factor_graph.structures import Structure
 from strukt.inference.lp_sparsemap.graph import ORACLE, Layout
+from strukt.kernels.autograd import is_plain
 
 Scores = Tensor | Sequence[Tensor]
 
@@ -142,17 +143,31 @@ def compile_graph(
         guards.require_scores(flat.detach(), longest, [0], "scores")
         flat = arguments.without_extremes(flat)
     bound = [factor.bound(batch_shape, flat) for factor in factors]
-    for factor in bound:
-        if isinstance(factor, (Pairwise, Dense)):
-            for name, axes in factor.tensors.items():
-                values = getattr(factor, name).detach()
-                sizes = torch.zeros(len(values), dtype=torch.int64, device=values.device)
-                guards.require_scores(values, sizes, [guards.UNBOUNDED] * axes, f"{name.strip('_')} of {factor!r}")
+    _require_scores_of_factors(bound)
     pairs = [arguments.without_extremes(f.scores) for f in bound if isinstance(f, Pairwise)]
     rows = max([1, *(len(pair) for pair in pairs)])
     pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)
     oracles = [oracle for oracle in map(_oracle, bound) if oracle is not None]
     return Problem(layout, batch_shape, flat, pair_scores, oracles, bound, original)
+
+
+def _require_scores_of_factors(factors: Sequence[AnyFactor]) -> None:
+    """Check the scores of pairs and tables: all at once, and each factor alone only if that fails."""
+    scored = [
+        (factor, name, axes)
+        for factor in factors
+        if isinstance(factor, (Pairwise, Dense))
+        for name, axes in factor.tensors.items()
+    ]
+    values = [getattr(factor, name).detach() for factor, name, _ in scored]
+    if not values:
+        return
+    together = torch.cat([each.flatten() for each in values])
+    if is_plain() and bool((together < guards.LARGEST).all()):  # False for NaN
+        return
+    for (factor, name, axes), each in zip(scored, values, strict=True):
+        sizes = torch.zeros(len(each), dtype=torch.int64, device=each.device)
+        guards.require_scores(each, sizes, [guards.UNBOUNDED] * axes, f"{name.strip('_')} of {factor!r}")
 
 
 def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
