@@ -156,6 +156,7 @@ def test_what_is_not_regular_is_refused(pattern):
     [
         (lambda: matching("(a", ["a"]), "pattern is '\\(a', which is malformed: missing \\)"),
         (lambda: matching("(" * 5000 + "a" + ")" * 5000, ["a"]), "deeper than Python can recurse"),
+        (lambda: matching(f"a{{{10**20}}}", ["a"]), "which is malformed: the repetition number is too large"),
         (lambda: matching("a", []), "spellings is empty; expected the text of each token"),
         (lambda: phrase([4], 4), "tokens holds 4; expected tokens from 0 to 3"),
         (lambda: matching(b"a", ["a"]), "pattern is a bytes; expected a str"),

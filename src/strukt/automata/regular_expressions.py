@@ -58,7 +58,7 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
     try:
         re.compile(pattern)
         automaton = _Parser(pattern, alphabet).alternatives()
-    except re.error as error:
+    except (re.error, OverflowError) as error:  # the latter for a number of repetitions
         raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
     except RecursionError:
         raise ValueError("pattern has groups within groups, deeper than Python can recurse") from None
