@@ -42,8 +42,8 @@ from strukt.train.saved_model import load
 class StruktComponent(Pipe):
     """A component of spaCy pipelines that sets the predictions of a saved model on each `Doc`.
 
-    - Task `tag`: ``token.tag_``, or ``token.pos_`` if the model learned the column upos; ``doc.ents`` if tags mark
-      entities.
+    - Task `tag`: ``token.tag_``, or ``token.pos_`` if the model learned the column upos; if tags such as `B-PER`
+      mark entities, ``doc.ents`` and the same spans in ``doc.spans[name]`` instead.
     - Task `dependency`: ``token.head`` and ``token.dep_``, and with them ``doc.sents``.
     - Task `ner`: ``doc.ents``, and all entities, nested ones too, in ``doc.spans[name]``.
     - Task `constituency`: constituents in ``doc.spans[name]``, ``token.tag_``, and trees as text.
@@ -118,7 +118,11 @@ class StruktComponent(Pipe):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels that the model may predict; empty before it is loaded."""
+        """The tags, relations or labels of spans that the model may predict; empty before it is loaded.
+
+        They are spelled as in the training corpus: the relation `root` becomes `ROOT` in a `Doc`. For the task
+        `constituency`, they are the labels of spans, without the tags.
+        """
         return () if self._model is None else labels_of(self._model)
 
     def __call__(self, doc: Doc) -> Doc:
