@@ -26,7 +26,8 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
     """A model with its records and its card, which can be saved, pushed to the hub, and loaded from there.
 
     The files are those that `saved_model.save` writes, and the card. The methods `save_pretrained`, `push_to_hub`
-    and `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`.
+    and `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`. In a folder that has a card already,
+    `README.md`, `save_pretrained` keeps that card.
 
     Args:
         model: The model, with its weights.

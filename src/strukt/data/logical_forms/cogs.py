@@ -20,7 +20,8 @@ _COLUMNS = 3
 class Sentence(LineSentence):
     r"""A line of 1 to 3 columns: a sentence, its logical form, and the generalisation case it exemplifies.
 
-    The columns parent, role, category, determiner and verb of its words encode the logical form.
+    The columns parent, role, category, determiner and verb of its words encode the logical form; `Tags` describes
+    them.
 
     Source: Kim and Linzen (2020), "COGS: A Compositional Generalization Challenge Based on Semantic
     Interpretation".
