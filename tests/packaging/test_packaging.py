@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests import tiny_corpora
 
 from strukt.cli.main import COMMANDS
 from strukt.serve.app import create_app
+from strukt.tasks.tag.model import Tagger
 
 tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
 
@@ -55,4 +57,5 @@ def test_the_container_runs_commands_that_there_are():
     assert extras.split(",") == ["serve", "onnx"]  # models as trained, and exported ones
     assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
     [checked] = re.findall(r"127\.0\.0\.1:8000(/\w+)", DOCKERFILE)
-    assert checked in create_app({}).openapi()["paths"]
+    model = Tagger.from_corpus(tiny_corpora.tag_config(), tiny_corpora.trees(4))
+    assert checked in create_app({"tagger": model}).openapi()["paths"]
