@@ -100,8 +100,12 @@ def machines(runs: Sequence[Run]) -> str:
     versions = ", ".join(
         dict.fromkeys(f"{name} {version}" for run in runs for name, version in run.versions.items())
     )
-    days = sorted({run.date for run in runs} - {""})
-    when = f"; dated runs are of {' and '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    dates = {run.date for run in runs}
+    days = sorted(dates - {""})
+    when = ""
+    if days:
+        when = f"; on {days[0]}" if len(days) == 1 else f"; from {days[0]} to {days[-1]}"
+        when += ", some runs without a date" if "" in dates else ""
     return f"Recorded on {places} ({versions}{when})."
 
 

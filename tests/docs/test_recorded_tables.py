@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from strukt.reproduce import table as tables
-from strukt.reproduce.results import recorded
+from strukt.reproduce.results import Run, recorded
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPEC = importlib.util.spec_from_file_location("recorded_tables", DOCS / "recorded_tables.py")
@@ -45,3 +45,17 @@ def test_a_table_is_written_anew():
     assert new.endswith("<!-- end -->\nafter\n")
     assert "\n| `tags` | grammar of tags | " in new
     assert script.updated(new) == new
+
+
+@pytest.mark.parametrize(
+    ("days", "when"),
+    [
+        (["", ""], ""),
+        (["2026-11-29"], "; on 2026-11-29"),
+        (["2026-11-30", "2026-11-28", "2026-11-29"], "; from 2026-11-28 to 2026-11-30"),
+        (["2026-11-29", ""], "; on 2026-11-29, some runs without a date"),
+    ],
+)
+def test_the_days_of_runs_are_told_from_the_first_to_the_last(days, when):
+    runs = [Run("row", 1, "train", machine="CPU", date=day, versions={"strukt": "0.1.0"}) for day in days]
+    assert script.machines(runs) == f"Recorded on CPU (strukt 0.1.0{when})."
