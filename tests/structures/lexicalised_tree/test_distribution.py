@@ -89,6 +89,8 @@ def test_events_that_are_no_trees_are_explained(event, reason):
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"spans has shape \(4, 4\), and arcs \(4, 5\); for 4 words, expected"):
         LexicalisedTree(torch.zeros(4, 4), torch.zeros(4, 5))
+    with pytest.raises(ValueError, match=r"spans has shape \(5, 4\), and arcs \(3, 4\); for 3 words, expected"):
+        LexicalisedTree(torch.zeros(5, 4), torch.zeros(3, 4))
     with pytest.raises(ValueError, match=r"arcs has shape \(3, 4, 5\); expected \(4, 5\) or \(2, 4, 5\)"):
         LexicalisedTree(torch.zeros(2, 5, 5, 4), torch.zeros(3, 4, 5))
 

@@ -75,7 +75,7 @@ class LexicalisedTree(SpanStructure):
         arguments.scores("arcs", arcs, "batch + (n, n + 1)", 2)
         arguments.scores("spans", spans, "batch + (n + 1, n + 1) or batch + (n + 1, n + 1, n)", 2)
         n = arcs.shape[-2]
-        if spans.shape[-1] == n + 1 and arcs.dim() in (2, spans.dim()):
+        if spans.shape[-2:] == (n + 1, n + 1) and arcs.dim() in (2, spans.dim()):
             spans = spans.unsqueeze(-1).expand(*spans.shape, n)
         if spans.shape[-3:] != (n + 1, n + 1, n):
             raise ValueError(
