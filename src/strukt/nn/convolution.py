@@ -18,8 +18,7 @@ class GatedConvolution(SentenceEncoder):
     """Dilated gated convolutions (gated CNN) over windows of three words, dilated by 1, 2, 4 and 8 in turn.
 
     Each layer combines the vector of a word with those of one word on each side, and adds the result to it. Four
-    layers see 15 words on each side. All words are read in parallel, without the sequential steps of an LSTM; on a
-    CPU this is several times as fast.
+    layers see 15 words on each side. All words are read in parallel, without the sequential steps of an LSTM.
 
     Sources: Dauphin et al. (2017), "Language modeling with gated convolutional networks"; Strubell et al. (2017),
     "Fast and accurate entity recognition with iterated dilated convolutions", for dilations that double.

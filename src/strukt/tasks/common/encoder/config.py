@@ -159,8 +159,8 @@ class EncoderConfig:
 
     Args:
         kind: Type of encoder. bilstm: bidirectional LSTM; lstm: left-to-right LSTM; convolution: gated
-            convolutions, the fastest encoder; transformer: Transformer; pt: Probabilistic Transformer;
-            pretrained: Hugging Face model; none: no context, each word on its own.
+            convolutions; transformer: Transformer; pt: Probabilistic Transformer; pretrained: Hugging Face
+            model; none: no context, each word on its own.
         layers: Number of layers, or of iterations of a Probabilistic Transformer.
         hidden: Half the size of the vectors: the size of one direction of a bidirectional LSTM, or half the
             number of labels of a Probabilistic Transformer.
@@ -214,7 +214,7 @@ class EncoderConfig:
         return {"pt": self.pt.published, "transformer": self.transformer.published}.get(self.kind, False)
 
     def published_options(self) -> dict[str, Any]:
-        """Return the options that `pt.published` or `transformer.published` sets, by name; empty without both."""
+        """Return the options that a published encoder sets, by name; empty if `is_published` is False."""
         if not self.is_published:
             return {}
         of_words = {"characters": "none", "affixes": 0, "normalise": False, "word_dropout": 0.0}
