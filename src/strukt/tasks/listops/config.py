@@ -44,7 +44,9 @@ class Config(TaskConfig):
         layers: Number of layers of the convolution: the number of arcs over which symbols exchange
             information.
         longest: Maximum number of symbols of an expression; longer expressions are left out of training.
-        encoder: Encoder, from whose vectors of symbols latent trees are scored.
+        encoder: Encoder, from whose vectors of symbols latent trees are scored; by default a small one: 1 layer,
+            hidden 25, words 50, minimum_count 1, normalise false, and no characters, affixes, dropout or word
+            dropout.
         optimizer: Optimizer and learning rate.
         trainer: Length, batches, device and checkpoints of the training run.
     """

@@ -27,6 +27,8 @@ class Config(TaskConfig):
             the mean over the hidden words of each sentence, as published for the Probabilistic Transformer.
         mask: Probability of hiding a word; unknown words are never hidden.
         longest: Maximum number of words of a text; longer texts are split.
+        encoder: Encoder, which computes a vector for each word; by default without characters, affixes
+            or word dropout, with normalise false, and with minimum_count 1.
     """
 
     summary = "the hidden words of a text (masked language model)"
