@@ -16,7 +16,7 @@ class Config(SpanTaskConfig):
 
     Args:
         tag_weight: Weight of the loss of the part-of-speech tags, which are predicted with the tree.
-        encoder: Encoder, which computes a vector for each word.
+        encoder: Encoder, which computes a vector for each word; by default with 3 layers and hidden size 400.
         trainer: Length, batches, device and checkpoints of the training run.
     """
 

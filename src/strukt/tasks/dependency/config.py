@@ -29,7 +29,7 @@ class Config(TaskConfig):
             reconstructed from its head, over all trees (`strukt.nn.CRFAutoencoder`). For criterion tree.
         arc_size: Size of the vectors from which arcs are scored.
         label_size: Size of the vectors from which the labels of arcs are scored.
-        encoder: Encoder, which computes a vector for each word.
+        encoder: Encoder, which computes a vector for each word; by default with 3 layers and hidden size 400.
         trainer: Length, batches, device and checkpoints of the training run.
     """
 

@@ -25,7 +25,7 @@ class Config(TaskConfig):
             have any, and a sentence with the comment `# entities = partial` may have further entities.
         arc_size: Size of the vectors from which arcs are scored.
         label_size: Size of the vectors from which the labels of arcs, and of nested entities, are scored.
-        encoder: Encoder, which computes a vector for each word.
+        encoder: Encoder, which computes a vector for each word; by default with 3 layers and hidden size 400.
         trainer: Length, batches, device and checkpoints of the training run.
     """
 
