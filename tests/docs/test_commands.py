@@ -10,7 +10,6 @@ import io
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -207,8 +206,6 @@ def prepare(words: list[str], capsys) -> None:
         for name in words[1:]:
             corpus("dependency", name)
     elif words[1:2] == ["train"]:
-        if "-o" in options and "--resume" not in words:
-            shutil.rmtree(options["-o"], ignore_errors=True)  # pages show several ways to train a model
         for name in {"--train", "--dev", "--unlabelled"} & options.keys():
             corpus(words[2], options[name])
         if "--encoder.pretrained" in options:  # a name on the hub, which is a folder here
