@@ -16,10 +16,11 @@ def spans(tags: Sequence[str]) -> list[Span]:
 
     Each span is its label, its first position and its last position; positions are counted from 0.
 
-    A tag consists of a mark (its first character) and a label after the `-`; without one, the label is `_`. A span
-    begins at `B` or `S`, at `E` or `I` after `O`, `E` or `S`, and at any change of label. It ends at `E` or `S`,
-    before `O`, and before the next span. `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's default
-    mode does not support them. Other tags, such as NOUN, are not refused; `sequence_faults` reports them.
+    A tag consists of a mark (its first character) and a label after the `-`; the label of a mark alone is `_`. A
+    span begins at `B` or `S`, at `E` or `I` after `O`, `E` or `S`, and at any change of label. It ends at `E` or
+    `S`, before `O`, and before the next span. `L`, `U` and `M` are other names of `E`, `S` and `I`; seqeval's
+    default mode does not support them. Other tags are not refused: as in seqeval, NOUN counts as a span with the
+    label `OUN`. `sequence_faults` reports them.
 
     Args:
         tags: The tag of each of n words.
