@@ -24,8 +24,8 @@ class HMM(HMMEstimation):
 
     Args:
         initial: ``(z,)``, the logits of the initial state: one for each of the z states.
-        transition: Logits ``(z, z)``, where ``[i, j]`` is for state i followed by state j, or an operator such as
-            `LowRank`.
+        transition: Logits ``(z, z)``, where ``[i, j]`` is for state i followed by state j, or a `Transition` such
+            as `LowRank`.
         emission: Logits ``(z, v)`` of v words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
         checkpoint: Whether the gradient of `log_prob` stores O(sqrt(n)) messages instead of all n, at the cost of
             one more forward pass.

@@ -191,5 +191,5 @@ def _missing_parameters(kind: str, initial: object, transition: object) -> str:
     )
     return (
         f"{kind} got no {lacks}; expected {kind}(initial, transition, emission): logits (z,) of the first state, "
-        f"(z, z) from state to state or an operator such as LowRank, and (z, v) of the words in each state{sizes}"
+        f"(z, z) from state to state or a Transition such as LowRank, and (z, v) of the words in each state{sizes}"
     )

@@ -16,7 +16,7 @@ from strukt.structures.hmm.logits import free_numbers, reaches, redrawn, softmax
 
 
 class Transition(abc.ABC):
-    """The base class of transition matrices: a matrix or a product of two, a band, or their sum.
+    """The base class of transition matrices of z states: a matrix or a product of two, a band, or their sum.
 
     A subclass implements `parameters` (of its choice; the first has z rows), `factors`, `select`, `maximised` and
     `free_parameters`. All factors must be nonnegative, and each row of the transition matrix must sum to 1, or be
@@ -39,11 +39,11 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """Return the operator restricted to states ``(k,)``, in ascending order, and normalised again."""
+        """Return the transitions among states ``(k,)``, in ascending order, and normalised again."""
 
     @abc.abstractmethod
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
-        """Return the operator of the highest likelihood; rows without counts are unchanged.
+        """Return the transitions of the highest likelihood; rows without counts are unchanged.
 
         Args:
             matrices: The expected counts in the shapes of the factors that `factors` returns.
@@ -63,11 +63,11 @@ class Transition(abc.ABC):
         return self.parameters
 
     def from_unconstrained(self, parameters: tuple[Tensor, ...]) -> Self:
-        """Return the operator with ``parameters`` in the form of `unconstrained`; differentiable."""
+        """Return the transitions with ``parameters`` in the form of `unconstrained`; differentiable."""
         return type(self)(*parameters)
 
     def redrawn(self) -> Self:
-        """Return an operator of the same form with random parameters; forbidden transitions stay forbidden.
+        """Return transitions of the same form with random parameters; forbidden transitions stay forbidden.
 
         They are drawn with PyTorch's generator.
         """
@@ -208,7 +208,7 @@ class LowRank(Transition):
         return type(self)(self.source[states], self.target[states], band)
 
     def select_features(self, features: Tensor) -> Self:
-        """Return the operator restricted to features ``(k,)``, normalised again."""
+        """Return the transitions restricted to features ``(k,)``, normalised again."""
         return type(self)(self.source[:, features], self.target[:, features], self.band)
 
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
