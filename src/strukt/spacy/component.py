@@ -58,7 +58,7 @@ class StruktComponent(Pipe):
     - ``best``: for each sentence, a list of at most k structures, the best first. A structure is a dictionary with
       ``probability`` and, depending on the task, ``tags``, ``heads`` and ``deps``, or ``spans``. Heads and spans
       are indices in the `Doc`. For a model of the task `pipeline`, each sentence has a dictionary of such lists:
-      ``tag``, ``dependency`` and ``ner``.
+      those of ``tag``, ``dependency`` and ``ner`` that the model predicts.
     - ``trees``: for each sentence, its constituency tree in brackets.
 
     Args:

@@ -17,8 +17,8 @@ class Rows(NamedTuple):
     """The products of label probabilities Q with the left factor (for dependents) and the right one (for heads).
 
     Both are ``(batch, n, f, h, k)``, for n words, f buckets of distances, h channels and rank k; see `Ternary`.
-    They are ``(batch, n, h, k)`` for `BiasedUV`, whose factors do not depend on the distance. The method `rows` of
-    ternary scores returns them.
+    They are ``(batch, n, h, k)`` for the decomposition ``biased``, whose factors do not depend on the distance.
+    The method `rows` of ternary scores returns them.
 
     Examples:
         >>> from strukt.kernels.buckets import Buckets
