@@ -61,7 +61,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
         F_c = Qz T^(c) Qz',   Qh_c = softmax(F_c / lambda_H),
         G = sum_c (Qh_c Qz T^(c)' + Qh_c' Qz T^(c)),   Qz = softmax((S + G) / lambda_Z),
 
-    where T^(c) depends on the distance of the two words (`Buckets`). All variants of the source are options.
+    where T^(c) depends on the distance of the two words. All variants of the source are options.
 
     Args:
         labels: Number of labels, d.

@@ -10,7 +10,18 @@ from strukt.errors import DataError
 
 
 class DataWarning(UserWarning):
-    """A file was repaired while it was read; the message says where and how."""
+    r"""A file was repaired while it was read, or sentences are left out or long; the message says where and how.
+
+    Examples:
+        >>> import io, warnings
+        >>> from strukt.data import conllu
+        >>> windows = io.BytesIO(b"1\tStop\t_\t_\t_\t_\t_\t_\t_\t_\r\n\r\n")
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", DataWarning)
+        ...     list(conllu.read(windows))
+        Traceback (most recent call last):
+        strukt.data.files.problems.DataWarning: <stream>:1: the lines end in CRLF; reading and writing them as LF
+    """
 
 
 @dataclass(frozen=True)

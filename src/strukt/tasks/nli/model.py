@@ -34,7 +34,8 @@ from strukt.viz import Diagram
 class EntailmentModel(ClassModel):
     r"""A model that predicts whether a premise entails a hypothesis.
 
-    Words are compared by `DecomposableAttention`, or dependency trees of both sentences by `TreeComparison`.
+    Words are compared by `DecomposableAttention`. With latent trees, vectors of whole sentences are compared, and
+    the probability of a class is a mean over the trees of both sentences.
 
     Args:
         config: The configuration of the task.
