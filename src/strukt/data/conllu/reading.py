@@ -242,13 +242,15 @@ def from_forms(
         line: The number of the sentence's first line in that file.
 
     Raises:
-        ValueError: If there are no forms, a form cannot be written to a file, or a comment is not a single line
-            that begins with `#`, or contains NUL.
+        ValueError: If forms is a string, there are no forms, a form cannot be written to a file, or a comment is
+            not a single line that begins with `#`, or contains NUL.
 
     Examples:
         >>> from_forms(["New York", "grew"], ["# text = New York grew"]).forms
         ['New York', 'grew']
     """
+    if isinstance(forms, str):
+        raise ValueError(f"forms: got the string {forms!r}; give a list of words, such as text.split()")
     if not forms:
         raise ValueError("forms: got no word; a sentence has at least one")
     _require_comments(comments)
