@@ -86,6 +86,8 @@ def test_a_run_that_was_interrupted_knows_its_initial_model(tagger, tmp_path):
     saved_model.save(Tagger.from_corpus(options(), TREES), changed)
     with pytest.raises(StruktError, match=r"cannot resume: the model of --initial_model has changed"):
         fit("tag", options(epochs=3), folder, resume=True, train=TREES, dev=DEV, initial_model=changed)
+    results = fit("tag", options(epochs=3), folder, resume=True, train=TREES, dev=DEV, initial_model=tagger)
+    assert results["history"][-1]["epoch"] == 3
 
 
 def test_options_of_the_model_cannot_change(tagger):

@@ -139,8 +139,8 @@ class Automaton:
             >>> twice.accepts([0, 1]), twice.accepts([0, 1, 0, 1, 0, 1])
             (False, True)
         """
-        counts = [least] if most is None else [0, least, most]
-        if not all(map(arguments.is_integer, counts)) or counts != sorted(counts) or least < 0:
+        counts = [0, least] if most is None else [0, least, most]
+        if not all(map(arguments.is_integer, counts)) or counts != sorted(counts):
             raise ValueError(f"least is {least!r} and most {most!r}; expected integers, 0 <= least <= most")
         if most is None:
             return self._power(least) + (self._power(0) | self._once_or_more())

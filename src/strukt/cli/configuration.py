@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -56,8 +54,8 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     option_files.require_shallow_values(arguments)
-    if initial_model := _initial_model(arguments):
-        parser.set_defaults(_options_of_model(task, initial_model))
+    for folder in filter(None, option_files.named(arguments, ["--initial_model"])):
+        parser.set_defaults(_options_of_model(task, folder))
     arguments = _with_values(task, _with_shipped(task, arguments))
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
@@ -93,23 +91,12 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     return parser
 
 
-def _initial_model(arguments: Sequence[str]) -> str | None:
-    """Return the value of `--initial_model`, whose options are defaults of all others; None without one."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--initial_model")
-    known = argparse.Namespace(initial_model=None)
-    with contextlib.suppress(argparse.ArgumentError):  # a missing value, which the parser of all options names
-        parser.parse_known_args(arguments, known)
-    name: str | None = known.initial_model
-    return name
-
-
 def _options_of_model(task: str, folder: str) -> dict[str, Any]:
     """Return the options of a saved model other than its corpora, by dotted names."""
-    from strukt.train.initial_model import options_of
+    from strukt.train.initial_model import CORPORA, options_of
 
     options = flat(asdict(options_of(folder, task)))
-    return {name: value for name, value in options.items() if name not in ("train", "dev")}
+    return {name: value for name, value in options.items() if name not in CORPORA}
 
 
 def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:

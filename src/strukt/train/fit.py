@@ -25,6 +25,7 @@ from strukt.tasks import TASKS
 from strukt.tasks.common.config import TrainerConfig
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.ranges import require_valid
+from strukt.tasks.common.sentences import require_sentences
 from strukt.tasks.common.unknown_labels import warn_of_unknown_labels
 from strukt.train import checkpoints, saved_model
 from strukt.train.default_type import float32_by_default
@@ -103,25 +104,22 @@ def fit(
     train_sentences = _corpus("train", config.train, train, config.readers)
     dev_sentences = _corpus("dev", config.dev, dev, config.readers)
     trainable = model_class.trainable(config, train_sentences)
-    if not trainable:
-        raise DataError("holds no sentence to train on", config.train or None)
+    require_sentences(config, trainable)
     folder = RunFolder(Path(output))
     is_first = processes.rank == 0  # only this process claims and locks the folder
     with contextlib.ExitStack() as stack, torch.random.fork_rng(), float32_by_default():
         if is_first:
             order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
-            content = _content(config, dev_sentences, initial_model)
-            learned = {"sha256": _digest(trainable), "content": content}
+            learned = {
+                "sha256": _digest(trainable),
+                "content": _content(config, dev_sentences, initial_model),
+            }
             stack.enter_context(folder).claim(order | learned, resume)
         if config.trainer.threads:
             torch.set_num_threads(config.trainer.threads)
         keep_freed_memory()
         bound_primitive_cache()
-        if initial_model is None:
-            model, usable = _begun(model_class, config, trainable)
-        else:
-            model, known = begin_from(initial_model, config, trainable)
-            usable = _usable(model, known)
+        model, usable = _begun(model_class, config, trainable, initial_model)
         for sentence in warn_about_long(dev_sentences):  # now, and not after the first epoch
             model.require_annotated(sentence)
         warn_of_unknown_labels(model, dev_sentences)
@@ -147,9 +145,15 @@ def _require_config(task: str, config: Any) -> None:
 
 
 def _begun(
-    model_class: type[Model], config: Any, sentences: Sequence[Sentence]
+    model_class: type[Model],
+    config: Any,
+    sentences: Sequence[Sentence],
+    initial_model: str | os.PathLike[str] | None,
 ) -> tuple[Model, Sequence[Sentence]]:
-    """Build a model from the sentences that fit into a batch; return it with these sentences."""
+    """Load the initial model, or build one; return it with the sentences that it learns from in batches."""
+    if initial_model is not None:
+        model, sentences = begin_from(initial_model, config, sentences)
+        return model, _usable(model, sentences)
 
     def built(known: Sequence[Sentence]) -> Model:
         torch.manual_seed(config.trainer.seed)

@@ -9,6 +9,7 @@ from typing import Any
 
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, SettingError, StruktError
+from strukt.tasks.common.config import OF_THE_RUN
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.options import flat
 from strukt.tasks.common.sentences import trainable_sentences
@@ -16,8 +17,8 @@ from strukt.tasks.common.unknown_labels import is_known
 from strukt.train import saved_model
 from strukt.train.model_folder import WEIGHTS, described_options, require_format
 
-OF_THE_RUN = ("train", "dev", "trainer.", "optimizer.")
-"""Options and groups of options that may differ from those of the saved model, besides further files."""
+CORPORA = ("train", "dev")
+"""Options that name the corpora of a run."""
 
 
 def options_of(folder: str | os.PathLike[str], task: str) -> Any:
@@ -55,8 +56,9 @@ def require_same_options(folder: str | os.PathLike[str], task: str, config: Any)
         StruktError: If the model is of another task.
     """
     before, now = (flat(dataclasses.asdict(options)) for options in (options_of(folder, task), config))
+    files = (*CORPORA, *config.files)
     for name in before:
-        if not name.startswith((*OF_THE_RUN, *config.files)) and before[name] != now[name]:
+        if name not in files and not name.startswith(OF_THE_RUN) and before[name] != now[name]:
             raise SettingError(
                 f"--{name} is {now[name]!r}, but {before[name]!r} in the initial model {folder}; omit the option"
             )
@@ -88,4 +90,3 @@ def begin_from(
         raise DataError(f"has no sentence whose labels the model in {folder} predicts", config.train or None)
     fault = "sentences have labels that the initial model does not predict"
     return model, trainable_sentences(sentences, known, fault)
-

@@ -12,13 +12,11 @@ from torch import Tensor, nn
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
+from strukt.tasks.common.config import OF_THE_RUN
 from strukt.tasks.common.options import flat
 from strukt.tasks.common.symbols import Forms
 from strukt.tasks.common.uses import is_read
 from strukt.train.storage import require_tensors
-
-NOT_OF_THE_MODEL = ("trainer.", "optimizer.")
-"""Groups of options that do not determine the size of the model."""
 
 NOT_SIZES = ("minimum_count", "context", "longest", "iterations", "budget", "order")
 """Options of models that limit or count something else than weights."""
@@ -45,7 +43,7 @@ def require_sizes(config: Any, weights: Path) -> None:
     require_tensors(weights)
     size = weights.stat().st_size
     for name, value in flat(dataclasses.asdict(config)).items():
-        if name.startswith(NOT_OF_THE_MODEL) or name.rpartition(".")[2] in NOT_SIZES or not is_read(config, name):
+        if name.startswith(OF_THE_RUN) or name.rpartition(".")[2] in NOT_SIZES or not is_read(config, name):
             continue
         if type(value) is int and value > size:
             raise ValueError(f"{name} is {value}, but weights.safetensors has {size:,} bytes")

@@ -10,6 +10,9 @@ from strukt.errors import SettingError
 from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.common.uses import Use
 
+OF_THE_RUN = ("trainer.", "optimizer.")
+"""Groups of options that concern the training run alone, and not the model."""
+
 
 @dataclass
 class OptimizerConfig:
