@@ -29,6 +29,12 @@ def test_cells_refuse(value):
         cells("head", [value], 1)
 
 
+@pytest.mark.parametrize("sentence", SENTENCES, ids=["conllu", "columns"])
+def test_a_string_is_no_list_of_values(sentence):
+    with pytest.raises(ValueError, match="p: got the string '12'; give a list with a value for each word"):
+        sentence.with_misc(p="12")
+
+
 @given(text, text)
 def test_a_note_is_added_once(misc, value):
     once = add_note(misc, "key", value)

@@ -159,12 +159,15 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
         count: The number of words.
 
     Raises:
-        ValueError: If there are not `count` values, or one is empty or contains a TAB, a line end or NUL.
+        ValueError: If values is a string, there are not `count` values, or one is empty or contains a TAB, a line
+            end or NUL.
 
     Examples:
         >>> cells("head", [2, 0], 2)
         ['2', '0']
     """
+    if isinstance(values, str):
+        raise ValueError(f"{name}: got the string {values!r}; give a list with a value for each word")
     texts = [str(value) for value in values]
     if len(texts) != count:
         raise ValueError(f"{name}: got {len(texts)} values for {count} words; give one for each word")

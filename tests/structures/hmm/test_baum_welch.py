@@ -394,6 +394,7 @@ def test_settings_out_of_range(settings, message):
         (lambda: Priors(transition=-1.0), "transition holds -1.0; expected finite numbers of 0 or more"),
         (lambda: Priors(emission=torch.tensor([[1.0, math.nan]])), "emission holds nan; expected finite"),
         (lambda: GaussianPrior(mean=math.inf), "mean holds inf; expected finite numbers"),
+        (lambda: GaussianPrior(scatter=-100), "scatter holds -100; expected finite numbers of 0 or more"),
         (lambda: GaussianPrior(mean_weight=-0.5), "mean_weight holds -0.5; expected finite numbers of 0 or more"),
         (lambda: PoissonPrior(weight=[1.0]), "weight is [1.0]; expected a number or a tensor"),
     ],

@@ -29,8 +29,8 @@ class GaussianPrior:
         concentration: The concentration of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
 
     Raises:
-        ValueError: If a field is neither a number nor a tensor, or not finite, or if ``mean_weight`` or
-            ``concentration`` is negative.
+        ValueError: If a field is neither a number nor a tensor, or not finite, or if ``mean_weight``,
+            ``concentration`` or a number ``scatter`` is negative.
 
     Examples:
         >>> from strukt import Priors
@@ -50,8 +50,10 @@ class GaussianPrior:
     concentration: float | Tensor = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("mean", "scatter", "scatter_weight"):
+        for name in ("mean", "scatter_weight"):
             _require_numbers(name, getattr(self, name), -math.inf)
+        # Entries of a covariance may be negative.
+        _require_numbers("scatter", self.scatter, 0.0 if isinstance(self.scatter, Real) else -math.inf)
         for name in ("mean_weight", "concentration"):
             _require_numbers(name, getattr(self, name), 0.0)
 
