@@ -41,6 +41,9 @@ PRINTED = ("getting-started", "tagging", "hidden-markov-models", "speech")
 LONG = {"guided-generation"}
 """Guides that train for seconds; tests/hf/test_guidance.py tests what they show."""
 
+LARGE = {"linear-chain"}
+"""Pages with inputs too large for the reference."""
+
 RUN = [page for page in PAGES if blocks(page, "python") and page.stem not in PRINTED]
 
 
@@ -51,10 +54,10 @@ RUN = [page for page in PAGES if blocks(page, "python") and page.stem not in PRI
         pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.stem in LONG else ()) for page in RUN
     ],
 )
-def test_python_runs(page, tmp_path, monkeypatch):
+def test_python_runs(page, tmp_path, monkeypatch, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some write pictures
-    if page.parent.name == "coming-from":  # every structure in turn; kernels would be compiled for this alone
-        monkeypatch.setenv("STRUKT_BACKEND", "reference")
+    if not (page.parent.name == "concepts" or page.stem in LARGE or pytestconfig.getoption("--slow")):
+        monkeypatch.setenv("STRUKT_BACKEND", "reference")  # kernels would be compiled for these pages alone
     exec(compile("\n".join(blocks(page, "python")), str(page), "exec"), {})
 
 

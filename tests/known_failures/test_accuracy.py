@@ -13,6 +13,9 @@ from strukt.distributions import PCFG, LinearChain, NonProjectiveTree
 from strukt.testing import brute_force
 from strukt.testing.operators import random_arguments
 
+COMPILED_FOR_SECONDS = ("MonotoneAlignment", "PCFG", "SemiMarkov", "SpanTree")
+"""Structures whose kernels no other quick test needs in single precision."""
+
 
 @pytest.mark.parametrize(
     ("scale", "offset", "backend"),
@@ -47,7 +50,10 @@ def test_a_sum_over_a_hundred_thousand_steps_is_not_rounded_at_each():
     assert torch.allclose(single.log_partition.double(), double.log_partition, rtol=2e-7)
 
 
-@LONG_NAMES
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in COMPILED_FOR_SECONDS else ()) for name in LONG],
+)
 @pytest.mark.parametrize(
     ("scale", "offset", "backend"),
     [
