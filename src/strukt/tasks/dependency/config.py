@@ -23,8 +23,8 @@ class Config(TaskConfig):
         trees: Trees to choose from, all with exactly one root. nonprojective: arcs may cross; projective: arcs
             do not cross. Criterion head uses them in prediction only.
         partial: Learn from partially annotated trees: a word of the training corpus with `_` in the column
-            HEAD may have any head. The loss is the likelihood of the annotated heads. For criteria head and
-            tree, without unlabelled.
+            HEAD may have any head. The loss is the negative log-likelihood of the annotated heads. For criteria
+            head and tree, without unlabelled.
         unlabelled: Corpus without trees to learn from, in addition to the training corpus: each word is
             reconstructed from its head, over all trees (`strukt.nn.CRFAutoencoder`). For criterion tree.
         arc_size: Size of the vectors from which arcs are scored.

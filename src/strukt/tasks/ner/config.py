@@ -22,8 +22,8 @@ class Config(SpanTaskConfig):
             and the likelihood of the tree; bits-published: binary codes by a single contrastive loss, as
             published (Wang and Utiyama 2024); flat: likelihood of tags, which find the outermost entities only.
         partial: Learn from partially annotated sentences: a sentence of the training corpus that the file marks as
-            partial may have further entities. The loss is the likelihood of the annotation. For criteria
-            likelihood and flat.
+            partial may have further entities. The loss is the negative log-likelihood of the annotation. For
+            criteria likelihood and flat.
         scheme: Tagging scheme, for criterion flat.
         decoder: Prediction of tags, for criterion flat. crf: all tags of a sentence jointly, by a linear-chain
             CRF; softmax: each tag on its own.

@@ -19,8 +19,9 @@ class Config(TaskConfig):
         trees: Dependency trees to choose from, all with exactly one root. nonprojective: arcs may cross;
             projective: arcs do not cross; none: predict no trees. The loss is the cross-entropy of each head on
             its own.
-        entities: Named entities. nested: entities may contain one another; the loss is the likelihood of the
-            trees that contain them; flat: outermost entities only, as tags of words; none: predict no entities.
+        entities: Named entities. nested: entities may contain one another; the loss is the negative
+            log-likelihood of the trees that contain them; flat: outermost entities only, as tags of words; none:
+            predict no entities.
         partial: Learn from partially annotated sentences: a word with `_` in the column of tags or in HEAD may
             have any, and a sentence with the comment `# entities = partial` may have further entities.
         arc_size: Size of the vectors from which arcs are scored.

@@ -23,7 +23,7 @@ class Config(TaskConfig):
         average: Mean of the loss. words: over all words of a batch; sentences: over its sentences, after the
             mean over the words of each sentence, as published for the Probabilistic Transformer.
         partial: Learn from partially annotated sentences: a word of the training corpus with `_` in the column
-            may have any tag. The loss is the likelihood of the annotated tags. Only for the
+            may have any tag. The loss is the negative log-likelihood of the annotated tags. Only for the
             criteria crf and cross-entropy.
         constraints: Tagging scheme of spans to enforce, or none, for criterion crf: bio (also called IOB2),
             iob1, bioes (IOBES), bilou or bmes.

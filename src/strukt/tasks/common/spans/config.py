@@ -18,8 +18,8 @@ class SpanTaskConfig(TaskConfig):
             binary codes in place of labels, by contrastive hashing and the likelihood of the tree;
             bits-published: binary codes by a single contrastive loss, as published (Wang and Utiyama 2024).
         partial: Learn from partially annotated trees: a tree of the training corpus whose outermost bracket has
-            the label `_` may have further constituents. The loss is the likelihood of the annotation. For
-            criterion likelihood.
+            the label `_` may have further constituents. The loss is the negative log-likelihood of the
+            annotation. For criterion likelihood.
         span_size: Size of the vectors from which spans are scored, for labels rather than codes.
         label_size: Size of the vectors from which the labels of spans are scored or, for criterion bits, each bit
             of a code.
