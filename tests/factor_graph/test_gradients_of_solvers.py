@@ -38,3 +38,23 @@ def test_scores_that_need_a_gradient(solver, options, both):
     found = solved(scores.clone().requires_grad_(), pairs.clone().requires_grad_(both), solver, options)
     assert torch.allclose(found.marginals.detach(), plain, atol=1e-6)
     assert found.marginals.requires_grad == (solver != "lp_map")
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.parametrize("solver", ["lp_sparsemap", "belief_propagation", "mean_field", "enumerate"])
+def test_no_grad_does_not_switch_off_forward_mode(solver):
+    """`torch.func.jvp` of LP-SparseMAP was silently 0."""
+    scores, pairs = (each.double() for each in leaves())
+
+    def marginals(scores):
+        if solver != "mean_field":
+            return solved(scores, pairs, solver, {}).marginals
+        graph = FactorGraph()
+        graph.add(factors.Pairwise(graph.variables(3, 2)[:2, 0], graph.variables(2), pairs))
+        return graph.mean_field((scores, scores[:, 0])).marginals[0]
+
+    expected = torch.func.jvp(marginals, (scores,), (pairs[0, 0] * scores.cos(),))[1]
+    with torch.no_grad():
+        move = torch.func.jvp(marginals, (scores,), (pairs[0, 0] * scores.cos(),))[1]
+    assert expected.any()
+    torch.testing.assert_close(move, expected)

@@ -251,6 +251,30 @@ def test_implicit_gradients_that_are_not_found_are_warned_of():
         found.marginals.sum().backward()
 
 
+@pytest.mark.parametrize("differentiable", ["unary", "pairwise"])
+def test_a_second_derivative_of_implicit_gradients_is_refused(differentiable):
+    """It was silently that of the last sweep alone."""
+    unary, pairwise = model(4, 0.4)
+    leaf = (unary if differentiable == "unary" else pairwise).requires_grad_()
+    total = BinaryCRF(unary, pairwise).mean_field(200, gradients="implicit").marginals.sum()
+    (gradient,) = torch.autograd.grad(total, leaf, create_graph=True)
+    with pytest.raises(RuntimeError, match="has no second derivative; use gradients='unrolled'"):
+        torch.autograd.grad(gradient.sum(), leaf)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+def test_implicit_gradients_under_torch_func():
+    unary, pairwise = model(4, 0.4)
+
+    def marginals(unary, gradients="implicit"):
+        return BinaryCRF(unary, pairwise).mean_field(200, gradients=gradients).marginals
+
+    with pytest.raises(NotImplementedError, match="do not work under torch"):
+        torch.func.jacrev(marginals)(unary)
+    forward = torch.func.jacfwd(marginals)(unary)
+    torch.testing.assert_close(forward, torch.func.jacrev(lambda unary: marginals(unary, "unrolled"))(unary))
+
+
 def test_items_stop_when_they_rest():
     models = [model(5, scale, 1) for scale in (0.0, 1.0)]
     crf = BinaryCRF(*(torch.stack(each) for each in zip(*models, strict=True)))

@@ -317,6 +317,22 @@ def test_forward_mode_and_functional_transforms(kind):
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+def test_forward_mode_without_grad():
+    """`torch.no_grad` does not switch off forward mode: the derivative was silently 0."""
+    scores = torch.tensor([[0.2, 0.0], [0.1, 0.3], [0.0, 0.1]], dtype=torch.float64)
+
+    def marginals(scores):
+        return LinearChain(scores, scores.new_zeros(2, 2)).sparsemap().marginals
+
+    move = torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]], dtype=torch.float64)
+    expected = torch.func.jacrev(marginals)(scores).flatten(2) @ move.flatten()
+    with torch.no_grad():
+        found = torch.func.jvp(marginals, (scores,), (move,))[1]
+    assert expected.any()
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
 def test_hessians_of_a_loss_by_torch_func():
     unary, transition = torch.randn(3, 2, dtype=torch.float64), torch.randn(2, 2, dtype=torch.float64)
 

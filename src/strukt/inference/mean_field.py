@@ -19,6 +19,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from strukt.inference.fixed_point import fixed_point
 from strukt.inference.regularizers import REGULARIZERS
 from strukt.inference.settings import (
     for_each,
@@ -30,9 +31,6 @@ from strukt.inference.settings import (
     require_tolerance,
 )
 from strukt.kernels.semiring import finite
-
-BACKWARD_ITERATIONS = 1000
-"""The maximum number of iterations that compute an implicit gradient."""
 
 Marginals = TypeVar("Marginals", covariant=True)
 
@@ -218,33 +216,11 @@ class _Solver:
 
     def implicit(self, point: Tensor) -> Tensor:
         """Return the fixed point p = f(p) with its derivative dp = (1 - df/dp)^-1 df (Bai et al. 2019)."""
-        result = self._sweep(_State(point, point), False).point
-        if not result.requires_grad:
-            return result
-        leaf = point.detach().requires_grad_()
-        again = self._sweep(_State(leaf, leaf), False).point
-        exact = 10 * torch.finfo(point.dtype).eps
 
-        def pulled(grad: Tensor) -> Tensor:
-            total, change = grad, grad.new_tensor(torch.inf)
-            for _ in range(BACKWARD_ITERATIONS):
-                (back,) = torch.autograd.grad(again, leaf, total, retain_graph=True)
-                total, change = grad + back, (grad + back - total).abs().max()
-                if not bool(change.isfinite()):
-                    total = grad  # the fixed point is unstable: keep the gradient of the last update only
-                    break
-                if bool(change <= exact * total.abs().max()):
-                    return total
-            warnings.warn(
-                f"the implicit gradient of mean_field is off by {change.item():.2g} after "
-                f"{BACKWARD_ITERATIONS} iterations at most",
-                stacklevel=2,
-            )
-            return total
+        def swept(point: Tensor) -> Tensor:
+            return self._sweep(_State(point, point), False).point
 
-        if again.requires_grad:
-            result.register_hook(pulled)  # type: ignore[no-untyped-call]
-        return result
+        return fixed_point(point, swept)
 
     def energies(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """Return the negative expected score, and the free energy: ``(batch,)`` each."""

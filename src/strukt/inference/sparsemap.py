@@ -26,7 +26,7 @@ from strukt.kernels.sparsemap.dense import rounds as dense_rounds
 from strukt.kernels.sparsemap.products import response
 from strukt.kernels.sparsemap.result import Result, Settings, Start, capacity, make_result
 from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
-from strukt.kernels.undifferentiated import carries_derivative, numpy_of
+from strukt.kernels.undifferentiated import carries_derivative, may_differentiate, numpy_of
 from strukt.shown import Shown
 
 MAX_ITERATIONS = 1000
@@ -147,7 +147,7 @@ def solution(main: Tensor, result: Result, events: Tensor, score: Callable[[Tens
     device, dtype, exact = main.device, main.dtype, precise(main).dtype
     used = np.arange(k) < result.sizes[:, None]
     weights = torch.from_numpy(np.where(used, result.weights, 0.0)).to(device, exact)
-    if torch.is_grad_enabled():
+    if may_differentiate():
         scores = precise(score(events.movedim(1, 0)).T)
         if carries_derivative(scores):
             scores = torch.where(torch.from_numpy(used).to(device), scores, 0.0)

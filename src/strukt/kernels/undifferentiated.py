@@ -31,6 +31,14 @@ def carries_derivative(value: Tensor) -> bool:
     return inside and forward_ad.unpack_dual(value).tangent is not None  # type: ignore[no-untyped-call]
 
 
+def may_differentiate() -> bool:
+    """Return True unless gradients are switched off, as by ``torch.no_grad``, outside forward mode.
+
+    ``torch.no_grad`` does not switch off forward mode.
+    """
+    return torch.is_grad_enabled() or forward_ad._current_level >= 0
+
+
 def plain(value: Tensor) -> Tensor:
     """Return a tensor without any wrappers of ``torch.func``.
 

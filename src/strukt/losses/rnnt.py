@@ -51,7 +51,7 @@ def rnnt_loss(
             without these checks, the softmax waits for the lengths.
 
     Returns:
-        A number; with ``reduction="none"``, ``(B,)``. Infinite for an item without frames.
+        A number; with ``reduction="none"``, ``(B,)``. Infinite for an item with labels but no frames.
 
     Raises:
         ValueError: If shapes or types do not fit, a length or a label is out of range, a score is NaN or +inf, or

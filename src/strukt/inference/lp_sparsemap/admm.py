@@ -33,7 +33,7 @@ from strukt.kernels.arrays import Floats
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.lp_sparsemap.run import gaps, last_points, run
 from strukt.kernels.lp_sparsemap.state import DONE, Faces, Graph, State
-from strukt.kernels.undifferentiated import numpy_of, undifferentiated
+from strukt.kernels.undifferentiated import may_differentiate, numpy_of, undifferentiated
 
 MAX_ITERATIONS = 10_000
 """The default maximum number of iterations; each one solves every factor once."""
@@ -113,7 +113,7 @@ def solve(
     if start is not None:
         require_start(start, layout, len(scores))
     job = _Job(graph_of(layout, curvature), tuple(oracles), max_iterations, float(tol), start)
-    job.wants_faces = curvature > 0.0 and torch.is_grad_enabled()
+    job.wants_faces = curvature > 0.0 and may_differentiate()
     result = undifferentiated(job, scores, pair_scores)
     marginals, status, gap, bound, iterations, primal, dual = result
     graph, state, faces = job.graph, job.state, job.faces

@@ -116,7 +116,8 @@ class BinaryCRF(AbsenceStructure):
             damping: The weight of the old message to a variable, from 0 to below 1; or ``(n,)``.
             weight: The weight of the regulariser, by which messages are divided; or ``(n,)``.
             regularizer: ``entropy``, or ``sparsemax`` for sparse probabilities, many of them 0 or 1.
-            gradients: ``unrolled`` through all sweeps, or ``implicit``, at the fixed point only.
+            gradients: ``unrolled`` through all sweeps; or ``implicit``, at the fixed point: first derivatives
+                only, and in ``torch.func`` only in forward mode.
 
         Raises:
             ValueError: If an option is out of range, or has a wrong shape.
