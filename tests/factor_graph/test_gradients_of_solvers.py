@@ -58,3 +58,21 @@ def test_no_grad_does_not_switch_off_forward_mode(solver):
         move = torch.func.jvp(marginals, (scores,), (pairs[0, 0] * scores.cos(),))[1]
     assert expected.any()
     torch.testing.assert_close(move, expected)
+
+
+@pytest.mark.parametrize("shapes", [((0,), ()), ((), (0,)), ((0,), (2, 1))])
+@pytest.mark.parametrize(("solver", "options"), [*SOLVERS, ("mean_field", {})], ids=lambda value: str(value))
+def test_tensors_of_factors_in_an_empty_batch(solver, options, shapes):
+    of_scores, of_factors = shapes
+    pairs, table = torch.zeros(*of_factors, 2), torch.zeros(*of_factors, 2, 2)
+    graph = FactorGraph()
+    variables = graph.variables(7)
+    graph.add(factors.Pairwise(variables[:2], variables[1:3], pairs.requires_grad_()))
+    graph.add(factors.Dense([variables[0], variables[2]], table.requires_grad_()))
+    graph.add(factors.Chain(variables[3:].reshape(2, 2), table.unsqueeze(-3)))
+    scores = torch.zeros(*of_scores, 7, requires_grad=True)
+    marginals = getattr(graph, solver)(scores, **options).marginals
+    assert marginals.shape == (*torch.broadcast_shapes(*shapes), 7)
+    if marginals.requires_grad:
+        marginals.sum().backward()
+        assert not scores.grad.any()

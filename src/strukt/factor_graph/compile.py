@@ -145,7 +145,7 @@ def compile_graph(
     bound = [factor.bound(batch_shape, flat) for factor in factors]
     _require_scores_of_factors(bound)
     pairs = [arguments.without_extremes(f.scores) for f in bound if isinstance(f, Pairwise)]
-    rows = max([1, *(len(pair) for pair in pairs)])
+    rows = next((len(pair) for pair in pairs if len(pair) != 1), 1)  # also 0, in an empty batch
     pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)
     oracles = [oracle for oracle in map(_oracle, bound) if oracle is not None]
     return Problem(layout, batch_shape, flat, pair_scores, oracles, bound, original)

@@ -70,7 +70,7 @@ class Dense(AnyFactor, Soft):
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         places, permitted = self._places(assignments)
-        k, batch = places.shape[0], max(places.shape[1], self.table.shape[0])
+        k, (batch,) = len(places), torch.broadcast_shapes(places.shape[1:], self.table.shape[:1])
         table = self.table.expand(batch, -1)
         result = (
             table.unsqueeze(0).expand(k, -1, -1).gather(-1, places.expand(k, batch).unsqueeze(-1)).squeeze(-1)
@@ -124,7 +124,7 @@ class Dense(AnyFactor, Soft):
         table = table.unsqueeze(-1) if kept is None else table.movedim(kept + 1, -1)
         others = [p for axis, p in enumerate(alternatives) if axis != kept]
         for p in reversed(others):
-            table = (table * p.reshape(len(p), *(1,) * (table.dim() - 3), -1, 1)).sum(-2)
+            table = (table * p.reshape(len(p), *(1,) * (table.dim() - 3), p.shape[1], 1)).sum(-2)
         return table
 
 

@@ -150,7 +150,7 @@ class Chain(Structure, Soft):
 
     def fields(self, probabilities: Tensor) -> Tensor:
         tags = probabilities.reshape(-1, *self.shape)
-        steps = self.transition.expand(-1, len(tags[0]) - 1, -1, -1)
+        steps = self.transition.expand(-1, self.shape[0] - 1, -1, -1)
         following = torch.einsum("...tij,...tj->...ti", steps, tags[..., 1:, :])
         before = torch.einsum("...tij,...ti->...tj", steps, tags[..., :-1, :])
         nothing = torch.zeros_like(tags[..., :1, :])
