@@ -76,3 +76,13 @@ def test_tensors_of_factors_in_an_empty_batch(solver, options, shapes):
     if marginals.requires_grad:
         marginals.sum().backward()
         assert not scores.grad.any()
+
+
+@pytest.mark.parametrize("mapped", [(0, None), (None, 0)])
+@pytest.mark.parametrize(("solver", "options"), SOLVERS, ids=lambda value: str(value))
+def test_vmap_is_refused_with_the_remedy(solver, options, mapped):
+    scores, pairs = leaves()
+    call = torch.func.vmap(lambda *each: solved(*each, solver, options).marginals, mapped)
+    with pytest.raises(NotImplementedError, match="batch axis in front"):
+        call(scores, pairs)
+    assert torch.func.jacrev(lambda scores: solved(scores, pairs, "enumerate", {}).marginals)(scores).any()

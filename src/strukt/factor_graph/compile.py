@@ -19,6 +19,7 @@ from strukt.factor_graph.pairwise import Pairwise
 from strukt.factor_graph.structures import Structure
 from strukt.inference.lp_sparsemap.graph import ORACLE, Layout
 from strukt.kernels.autograd import is_plain
+from strukt.kernels.undifferentiated import plain
 
 Scores = Tensor | Sequence[Tensor]
 
@@ -131,11 +132,15 @@ def compile_graph(
     Raises:
         ValueError: If shapes or types do not fit, or scores of variables, pairs or tables are NaN, +inf or too
             large.
+        NotImplementedError: If `torch.func.vmap` maps scores or tensors of factors.
     """
     flat, batch_shape = arrays.flat(scores)
     batch_shape = _broadcast(
         [batch_shape, *(f.batch_shape for f in factors)], "the scores and the factors' tensors"
     )
+    if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active():
+        for value in (flat, *(getattr(factor, name) for factor in factors for name in factor.tensors)):
+            plain(value)  # raises an error if it is mapped
     original = flat.dtype
     flat = flat.to(dtype or original).expand(*batch_shape, -1).reshape(batch_shape.numel(), flat.shape[-1])
     if flat.numel():

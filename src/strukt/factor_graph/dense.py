@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments
 from strukt.factor_graph.factor import AnyFactor, folded, require_trailing
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places, Soft
@@ -70,7 +71,7 @@ class Dense(AnyFactor, Soft):
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         places, permitted = self._places(assignments)
-        k, (batch,) = len(places), torch.broadcast_shapes(places.shape[1:], self.table.shape[:1])
+        k, (batch,) = len(places), arguments.broadcast_shapes(places.shape[1:], self.table.shape[:1])
         table = self.table.expand(batch, -1)
         result = (
             table.unsqueeze(0).expand(k, -1, -1).gather(-1, places.expand(k, batch).unsqueeze(-1)).squeeze(-1)
