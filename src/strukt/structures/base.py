@@ -231,13 +231,13 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
             expand: Whether to repeat the events for all items; if False, the batch axes have size 1.
 
         Raises:
-            NotImplementedError: If lengths or constants differ within the batch, so that supports differ, too.
+            NotImplementedError: If an item is shorter than its scores, or constants differ within the batch.
             ValueError: If there are too many events.
         """
         longest = self.event_shape[0] - self.extents[0][0]
         if self.lengths.numel() and bool((self.lengths != longest).any()):
             raise NotImplementedError(
-                "items of different lengths have different supports; enumerate each item on its own"
+                "an item is shorter than its scores; enumerate each length on its own, with scores cut to it"
             )
         for name, constant in zip(self.constant_names, self._integers()[1:], strict=True):
             if bool((constant != constant[:1]).any()):
