@@ -51,6 +51,17 @@ def test_losses_are_positive_except_at_their_target(loss, mapping, parameter):
     assert loss(x, mapping(x, parameter), parameter, reduction="none").abs().max() < 1e-13
 
 
+@pytest.mark.parametrize(("alpha", "dtype"), [(1000.0, torch.float64), (100.0, torch.float32)])
+def test_the_normmax_loss_is_right_where_all_powers_underflow(alpha, dtype):
+    x = torch.linspace(0.0, 0.5, 6, dtype=dtype)
+    p = mappings.normmax(x, alpha)
+    assert (p**alpha == 0).all()
+    norm = ((alpha * p.double().log()).logsumexp(0) / alpha).exp()
+    conjugate = (x.double() @ p.double() - norm).item()
+    assert losses.normmax_loss(x, torch.tensor(5), alpha).item() == pytest.approx(conjugate + 1.0 - 0.5, abs=1e-6)
+    assert losses.normmax_loss(x, p, alpha).item() == pytest.approx(0.0, abs=1e-6)
+
+
 @KINDS
 def test_the_value_is_the_conjugate(loss, mapping, parameter):
     """By integration of the gradient: the difference of the losses of two targets is linear in the scores."""

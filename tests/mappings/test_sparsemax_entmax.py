@@ -57,6 +57,16 @@ def test_normmax_is_optimal(alpha, scale):
         assert never_better(p, row, lambda q: float((q**alpha).sum() ** (1 / alpha)), to_simplex)
 
 
+def test_normmax_has_derivatives_where_all_powers_underflow():
+    x = torch.linspace(0.0, 0.5, 6, dtype=torch.float64).requires_grad_()
+    alpha = torch.tensor([1000.0], dtype=torch.float64, requires_grad=True)
+    assert (normmax(x, alpha) ** alpha == 0).all()
+    assert gradcheck(normmax, (x, alpha), atol=1e-8)
+    (single,) = torch.autograd.grad(normmax(x.float(), 100.0)[-1], x)
+    (double,) = torch.autograd.grad(normmax(x, 100.0)[-1], x)
+    assert torch.allclose(single, double, rtol=1e-4, atol=1e-6)
+
+
 def test_the_ends_of_the_family():
     x = 3 * normal(4, 30)
     assert torch.allclose(entmax(x, 1.0), x.softmax(-1), rtol=1e-13)

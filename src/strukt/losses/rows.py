@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.checks.validation import validates
+from strukt.kernels.sparsemax_entmax.derivatives import alpha_norm
 from strukt.losses.fenchel_young import Extra, loss
 from strukt.losses.targets import classes_of, points_of, require_kind, smoothed
 from strukt.mappings.rows import check, of_rows, to_rows
@@ -136,7 +137,4 @@ def half_sum(p: Tensor, _: Tensor) -> Tensor:
 
 def norm(p: Tensor, alpha: Tensor) -> Tensor:
     """Return the alpha-norm of each row of p; an extra term of Omega, like `half_sum`."""
-    exponent = alpha.to(p.dtype).unsqueeze(-1)
-    used = p > 0
-    powers = torch.where(used, torch.where(used, p, 1.0) ** exponent, 0.0).sum(-1, keepdim=True)
-    return (torch.where(powers > 0, powers, 1.0) ** (1.0 / exponent) * (powers > 0)).squeeze(-1)
+    return alpha_norm(p, alpha.to(p.dtype))

@@ -112,13 +112,32 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
     return series
 
 
+def alpha_norm(points: Tensor, alpha: Tensor) -> Tensor:
+    """Return the norm ``(sum p ** alpha) ** (1 / alpha)`` of each row of points p >= 0, ``(rows,)``."""
+    powers, scale = _norm_terms(points, alpha)
+    return scale * torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha) * (powers > 0)
+
+
+def _norm_terms(points: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sums of ``(p / scale) ** alpha``, which cannot all underflow, and the scale, the largest p.
+
+    The norm, scale times the sum to the power 1 / alpha, is the same for any scale, so that the scale needs no
+    derivative.
+    """
+    if not points.shape[-1]:
+        return points.sum(-1), torch.ones_like(alpha)
+    largest = points.detach().amax(-1)
+    scale = torch.where(largest > 0, largest, 1.0)
+    return _powers(points / scale.unsqueeze(-1), alpha).sum(-1), scale
+
+
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return, for normmax, w = p / norm(p), the sum of w, and the derivatives of w with respect to the scores.
 
     The derivatives are ``w ** (1 - b) / b`` with b = alpha - 1.
     """
-    powers = _powers(probabilities, alpha).sum(-1)
-    norm = torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
+    powers, scale = _norm_terms(probabilities, alpha)
+    norm = scale * torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
     weights = probabilities / norm.unsqueeze(-1)
     return weights, 1.0 / norm.unsqueeze(-1), _powers(weights, 2.0 - alpha) / (alpha - 1.0).unsqueeze(-1)
 
