@@ -100,6 +100,11 @@ def test_traces_go_with_all_that_holds_nothing_else():
         Tree.parse("(S (NP (-NONE- *)))").without_traces()
 
 
+def test_spans_without_traces_are_integers():
+    bare = Tree.parse("(S (-NONE- *) (NP (NN a)) (NN b))").without_traces()
+    assert str(bare.constituents[1]) == "Constituent(start=0, end=1, label='NP')"
+
+
 @given(trees(trace=True))
 def test_without_traces_only_words_are_left(tree):
     bare = tree.without_traces()

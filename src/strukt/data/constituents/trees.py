@@ -147,7 +147,7 @@ class Tree:
             >>> print(Tree.parse("(S (VP (VB Go)) (. .))").without({".", ","}))
             (S (VP (VB Go)))
         """
-        kept = [0, *accumulate(tag not in left_out for tag in self.tags)]
+        kept = list(accumulate((tag not in left_out for tag in self.tags), initial=0))
         if kept[-1] == 0:
             tags = " ".join(sorted(set(self.tags)))
             raise ValueError(f"the tree has no leaves but those tagged {tags}; give it a word")
