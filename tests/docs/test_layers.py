@@ -76,6 +76,12 @@ def test_no_file_imports_itself_through_others():
     assert not [str(path.relative_to(ROOT)) for path, others in reached.items() if path in others]
 
 
+def test_files_have_at_most_300_lines():
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in ROOT.rglob("*.py")}
+    assert lines
+    assert not [str(path.relative_to(ROOT)) for path, count in lines.items() if count > 300]
+
+
 def things() -> dict[str, list[Path]]:
     """The files that the index names, by what it calls them."""
     page = PAGE.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from strukt.hf.configuration import StructuredHeadConfig
 from strukt.hf.heads import Head
 from strukt.hf.tag_heads import BitsHead, CRFHead
 from strukt.hf.tree_heads import BiaffineHead, SpanHead
-from strukt.hf.words import WordPlaces, first_pieces
+from strukt.hf.words import WordPlaces, first_pieces, require_form
 from strukt.structures.distribution import StructuredDistribution
 
 HEADS: dict[str, type[CRFHead] | type[BiaffineHead] | type[SpanHead]] = {
@@ -246,9 +246,9 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
     ) -> WordPlaces:
         """Return the positions of the words among the pieces; raise ValueError if nothing determines them."""
         if labels is not None:
-            _require_form("labels", labels, input_ids.shape, self.head.axes)
+            require_form("labels", labels, input_ids.shape, self.head.axes)
         if words is not None:
-            _require_form("words", words, input_ids.shape, Head.axes)
+            require_form("words", words, input_ids.shape, Head.axes)
             starts = first_pieces(words)
         elif labels is not None and "pieces" in self.head.axes:
             starts = (labels if labels.dim() == 2 else labels[..., 0]) >= 0
@@ -290,17 +290,3 @@ def _moved(value: Any, order: Tensor) -> Any:
     if not isinstance(value, Tensor) or value.shape[:2] != order.shape:
         return value
     return value.take_along_dim(order.reshape(*order.shape, *(1,) * (value.dim() - 2)), 1)
-
-
-def _require_form(name: str, value: Tensor, pieces: torch.Size, axes: str) -> None:
-    sizes = axes.strip("()").split(", ")
-    fits = value.dim() == len(sizes) and value.shape[0] == pieces[0]
-    fits = fits and all(
-        size == (pieces[1] if axis == "pieces" else int(axis))
-        for axis, size in zip(sizes[1:], value.shape[1:], strict=True)
-        if axis != "spans"
-    )
-    if not fits:
-        raise ValueError(
-            f"{name} has shape {tuple(value.shape)}; expected {axes}, where (batch, pieces) is {tuple(pieces)}"
-        )

@@ -99,3 +99,25 @@ class WordPlaces:
 def _beside(index: Tensor, values: Tensor) -> Tensor:
     """Append dimensions of size 1 to an index `(batch, n)`, until it has as many as `values`."""
     return index.reshape(*index.shape, *(1,) * (values.dim() - 2))
+
+
+def require_form(name: str, value: Tensor, pieces: torch.Size, axes: str) -> None:
+    """Raise ValueError if a tensor for pieces `(batch, pieces)` does not have the shape `axes`.
+
+    Args:
+        name: The name of the tensor, for the error.
+        value: The tensor, such as labels.
+        pieces: The shape of the input, `(batch, pieces)`.
+        axes: The expected shape, such as "(batch, pieces, 2)"; the axis `spans` may have any size.
+    """
+    sizes = axes.strip("()").split(", ")
+    fits = value.dim() == len(sizes) and value.shape[0] == pieces[0]
+    fits = fits and all(
+        size == (pieces[1] if axis == "pieces" else int(axis))
+        for axis, size in zip(sizes[1:], value.shape[1:], strict=True)
+        if axis != "spans"
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}; expected {axes}, where (batch, pieces) is {tuple(pieces)}"
+        )
