@@ -18,18 +18,25 @@ from strukt.testing import Subject, Table, check_structure
 from strukt.testing.brute_force import choices
 
 
-def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """The semiring's total over all rings, O(n c^3): ways[i, j] is that from tag i at position 0 to tag j at t."""
+def recursion(
+    semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor
+) -> Tensor:
+    """Return the semiring's total over all rings, in O(n c^3).
+
+    ways[i, j] is the total from tag i at position 0 to tag j at position t.
+    """
     n, c = unary.shape[-2:]
     beyond = torch.arange(n, device=unary.device) >= lengths.unsqueeze(-1)
     unary = unary.masked_fill(beyond.unsqueeze(-1), 0.0)
-    transition = transition.repeat_interleave(len(lengths) // max(transition.shape[-3], 1), -3)
+    repeats = len(lengths) // max(transition.shape[-3], 1)
+    transition = transition.repeat_interleave(repeats, -3)
 
     elsewhere = unary.new_full((c, c), NEG_INF).fill_diagonal_(0.0)
     first = elsewhere + (unary[..., 0, None, :] if n else unary.sum(-2, keepdim=True))
     ways = semiring.weigh(semiring.one(first), first)
     for t in range(1, n):
-        entered = semiring.sum(semiring.weigh(ways.unsqueeze(-1), transition.unsqueeze(-3)), -2)
+        steps = semiring.weigh(ways.unsqueeze(-1), transition.unsqueeze(-3))
+        entered = semiring.sum(steps, -2)
         further = semiring.weigh(entered, unary[..., t, None, :])
         ways = torch.where((t < lengths)[:, None, None], further, ways)
 
@@ -50,8 +57,8 @@ class Ring(PositionalStructure):
     Events are tags `(*, n)`, -1 beyond the length.
     """
 
-    oracles = Oracles("ring", ("unary", "transition"), (), DynamicProgram(recursion, count=2))
     score_names = ("unary", "transition")
+    oracles = Oracles("ring", score_names, (), DynamicProgram(recursion, count=2))
     extents = ([0, UNBOUNDED], [UNBOUNDED, UNBOUNDED])
 
     def __init__(self, unary, transition, lengths=None, validate_args=None):
@@ -59,7 +66,8 @@ class Ring(PositionalStructure):
         arguments.scores("transition", transition, "(c, c) or (*, c, c)", 2)
         *batch, _, c = unary.shape
         arguments.fitting("transition", transition, torch.Size([*batch, c, c]))
-        super().__init__((unary, transition.expand(*batch, c, c)), lengths, (), validate_args)
+        scores = (unary, transition.expand(*batch, c, c))
+        super().__init__(scores, lengths, (), validate_args)
 
     def _are_structures(self, event):
         return self._in_range(event)
@@ -68,8 +76,8 @@ class Ring(PositionalStructure):
         c = self.scores[0].shape[-1]
         tags = event.clamp(0, c - 1)
         following = torch.arange(1, tags.shape[-1] + 1, device=event.device)
-        following = torch.where(following < self.lengths.unsqueeze(-1), following, 0).expand_as(tags)
-        pairs = tags * c + tags.gather(-1, following)
+        following = torch.where(following < self.lengths.unsqueeze(-1), following, 0)
+        pairs = tags * c + tags.gather(-1, following.expand_as(tags))
         return (*super()._places(event), torch.where(self._positions, pairs, -1))
 
 
@@ -83,7 +91,9 @@ def every_ring(length: int, unary: Tensor, transition: Tensor) -> Table:
     return Table(events, parts, own + steps)
 
 
-def draw(generator: torch.Generator, batch_shape: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+def draw(
+    generator: torch.Generator, batch_shape: tuple[int, ...], size: int
+) -> tuple[Tensor, Tensor]:
     """Random scores of three tags; items share their transitions."""
     unary = torch.randn(*batch_shape, size, 3, generator=generator, dtype=torch.float64)
     return unary, torch.randn(3, 3, generator=generator, dtype=torch.float64)
@@ -94,10 +104,11 @@ SUBJECT = Subject("Ring", Ring, every_ring, draw, {"unary": 2, "transition": 2})
 if __name__ == "__main__":
     transition = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     ring = Ring(torch.zeros(12, 2), transition)
-    known = torch.linalg.matrix_power(transition.exp(), 12).trace().log()  # Ising's model on a ring
+    # Ising's model on a ring
+    known = torch.linalg.matrix_power(transition.exp(), 12).trace().log()
     print(f"log-partition {ring.log_partition:.4f}, by the transfer matrix {known:.4f}")
 
-    night = torch.cos((torch.arange(24) - 2.5) * torch.pi / 12)  # highest at half past two
+    night = torch.cos((torch.arange(24) - 2.5) * torch.pi / 12)  # highest at 2:30
     day = Ring(torch.stack([-night, night], -1), transition)
     print("awake or asleep:", "".join("wz"[tag] for tag in day.mode.tolist()))
     print(f"asleep at midnight: {day.marginals[0, 1]:.2f}")

@@ -23,7 +23,9 @@ corpus = [
     )
     for subject, verb, thing in product(nouns, verbs, nouns)
 ]
-encoder = EncoderConfig(layers=1, hidden=24, words=16, characters="none", affixes=0, minimum_count=1)
+encoder = EncoderConfig(
+    layers=1, hidden=24, words=16, characters="none", affixes=0, minimum_count=1
+)
 nlp = spacy.blank("en")
 nlp.add_pipe("sentencizer")  # each sentence is read by itself
 for name, kind, config in [
@@ -37,9 +39,10 @@ for name, kind, config in [
         optimizer.zero_grad()
         model.loss(model.collate(corpus)).backward()
         optimizer.step()
-    with TemporaryDirectory() as folder:  # `strukt train` makes such a folder, from files
+    with TemporaryDirectory() as folder:  # `strukt train` writes such a folder
         save(model, folder)
-        nlp.add_pipe("strukt", name=name, config={"model": folder, "probabilities": True, "k": 2})
+        settings = {"model": folder, "probabilities": True, "k": 2}
+        nlp.add_pipe("strukt", name=name, config=settings)
 
 doc = nlp("The dog  likes a fish. The cat sees a dog.")
 for sentence in doc.sents:
@@ -50,6 +53,6 @@ for sentence in doc.sents:
             if not token.is_space
         )
     )
-best, second = doc._.strukt["parser"]["best"][0]
-print(f"the best tree is more probable than the second: {best['probability'] > second['probability']}")
+best, second = (tree["probability"] for tree in doc._.strukt["parser"]["best"][0])
+print(f"the best tree is more probable than the second: {best > second}")
 print("the words that the models read:", sentences(doc)[0].forms)

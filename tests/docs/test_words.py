@@ -126,9 +126,6 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-EXAMPLES = {line for path in (ROOT / "examples").glob("*.py") for line in text_of(path).splitlines()}
-"""Lines that pages copy, which are as long as those of modules may be."""
-
 AWK = "awk -F"
 """The beginning of a program that is one argument of a command."""
 
@@ -159,13 +156,22 @@ def test_words(page, words):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_fits_its_column(page):
-    long = [line for line in code(text_of(page)) if len(line) > COLUMN and line not in EXAMPLES]
+    long = [line for line in code(text_of(page)) if len(line) > COLUMN]
     assert [line for line in long if AWK not in line] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_begin_with_a_verb_or_the_thing_itself(package):
     assert [(name, text) for name, text in docstrings_of(package) if OPENINGS.match(text)] == []
+
+
+BOX = re.compile(r"\n[ ]*\n( *)\w[\w -]*: \S.*\n\1 +\S")
+"""A paragraph "Word: ..." whose next line is indented: the site sets its first line as the title of a box."""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_paragraphs_of_docstrings_do_not_become_boxes(package):
+    assert [(name, BOX.search(text)[0]) for name, text in docstrings_of(package) if BOX.search(text)] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -20,7 +20,7 @@ PROMISES = {
     "hidden_markov_model.py": "3 states; 100.0% of the minutes are in the right one",
     "hugging_face_tagger.py": "PER Grace Turing from 0 to 12",
     "onnx_tagger.py": "wrong bits: 19.8% received, 13.1% tagged",
-    "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
+    "own_factor.py": "derivatives: 0.25 by score, -0.25 by price",
     "own_structure.py": "a ring keeps every law",
     "own_table.py": "pairs: [(0, 1), (4, 6), (3, 7)]",
     "spacy_pipeline.py": "the words that the models read: ['The', 'dog', 'likes', 'a', 'fish', '.']",
