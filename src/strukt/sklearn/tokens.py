@@ -57,8 +57,8 @@ def as_sequences(name: str, argument: Any) -> list[Any]:
     for number, sequence in enumerate(sequences):
         if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, (Sequence, np.ndarray)):
             raise ValueError(
-                f"{name}[{number}] is of type {type(sequence).__name__}; expected a sequence, as a list with one "
-                f"entry for each token"
+                f"{name}[{number}] is of type {type(sequence).__name__}; expected a sequence, such as a "
+                "list with one entry for each token"
             )
     return sequences
 
