@@ -62,7 +62,7 @@ def fenchel_young_loss(
         UserWarning: With ``"sparsemap"``, if ``max_iterations`` is None and some item did not converge.
 
     Complexity: One log-partition for ``"entropy"``, one mode for None, and up to ``max_iterations`` modes for
-        ``"sparsemap"``.
+    ``"sparsemap"``.
 
     Examples:
         >>> from strukt.distributions import LinearChain

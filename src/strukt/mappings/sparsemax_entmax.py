@@ -44,7 +44,7 @@ def entmax(
             ``alpha`` or ``max_support`` is out of range.
 
     Sources: Peters, Niculae and Martins (2019); Correia, Niculae and Martins (2019) for the gradient with respect
-        to alpha.
+    to alpha.
 
     Examples:
         >>> import torch

@@ -36,7 +36,7 @@ def mode(distribution: StructuredDistribution) -> Tensor:
         InfeasibleError: If all structures of an item are forbidden, outside an export.
 
     Complexity: O(n c^2) time per item of n words for chains with c tags, and O(n^3 + n^2 c) for trees with c
-        labels; the loops have O(n) steps.
+    labels; the loops have O(n) steps.
 
     Examples:
         >>> from strukt import LinearChain

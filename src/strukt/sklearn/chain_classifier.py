@@ -120,7 +120,7 @@ class ChainClassifier(BaseEstimator):  # type: ignore[misc]
                 are NaN, or not all strings or all numbers.
 
         Complexity: Time O(m + n c^2) for each evaluation of the objective, usually one per iteration, for n tokens
-            with m weights in total and c labels. Memory O(m + weights).
+        with m weights in total and c labels. Memory O(m + weights).
         """
         require_settings(self)
         sequences = as_sequences("X", X)
