@@ -108,6 +108,7 @@ def test_help_explains_the_options(capsys):
     assert "--encoder.words WORDS Size of the word embeddings. (default: 100)" in text
     assert "type:" not in text
     assert "default: )" not in text
+    assert "default: null" not in text
 
 
 def test_a_failed_parse_leaves_nothing_for_the_next_one(capsys):

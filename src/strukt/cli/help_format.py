@@ -24,4 +24,4 @@ class HelpFormatter(DefaultHelpFormatter):
 
 def _default(value: str, action: Action) -> str:
     shown = value.lower() if value in ("True", "False") else value  # as users type them
-    return f" (default: {shown})" if shown and action.nargs != 0 else ""
+    return f" (default: {shown})" if shown not in ("", "null") and action.nargs != 0 else ""

@@ -130,7 +130,7 @@ def _next_line(stream: IO[bytes], path: str, before: int, report: Report) -> byt
 
 
 class _Decoder:
-    """Turns the bytes of one file into text, and reports each kind of repair once per file."""
+    """A decoder of the bytes of one file, which reports each kind of repair once."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.path = path

@@ -276,7 +276,7 @@ class NumberModel(Model):
 
 
 class _Means:
-    """Accumulates the shares of sentences in scores, and divides numerators by denominators."""
+    """Means of scores: sums of the shares of sentences, numerators divided by denominators."""
 
     def __init__(self) -> None:
         self.count = 0
