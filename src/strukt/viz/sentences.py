@@ -58,17 +58,21 @@ def diagram_of(sentence: Sentence) -> Diagram:
         >>> diagram_of(sentence).tags
         ['NOUN', 'VERB']
     """
-    tags = _filled(sentence.column("xpos")) or _filled(sentence.column("upos"))
     heads = [-1 if head == EMPTY else int(head) for head in _filled(sentence.column("head"))]
     probabilities = _probabilities(sentence)
     return Diagram(
         forms=sentence.forms,
-        tags=tags,
+        tags=tags_of(sentence),
         heads=heads,
         relations=_filled(sentence.column("deprel")) if heads else [],
         tag_probabilities=[] if heads else probabilities,
         head_probabilities=probabilities if heads else [],
     )
+
+
+def tags_of(sentence: Sentence) -> list[str]:
+    """Return the XPOS tags of a sentence with the columns of CoNLL-U, or else its UPOS tags, if it has any."""
+    return _filled(sentence.column("xpos")) or _filled(sentence.column("upos"))
 
 
 @picture.register

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from torch import Tensor
 
-from strukt.data.sentence import Sentence
+from strukt.data.sentence import UNANNOTATED, Sentence, SentenceT
 from strukt.errors import DataError
 from strukt.tasks.common.scores import not_nan
 from strukt.viz import Diagram
-from strukt.viz.sentences import diagram_of
+from strukt.viz.sentences import tags_of
 from strukt.viz.svg import Picture
 
 DIGITS = 4
 """Number of decimal places of probabilities in files."""
+
+_TAG_COLUMNS = ("xpos", "upos", "tag")
+_NOTE = re.compile(rf"(?:p|p_label|p_tag)=(?:0\.\d{{{DIGITS}}}|1\.0{{{DIGITS}}})|code=[0-9a-f]+")
 
 
 class Prediction(Protocol):
@@ -59,13 +63,67 @@ class WordPrediction:
     shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the sentence with the predicted columns in place of its own, and with the notes."""
+        """Return the sentence with the predicted columns in place of its own, and with the notes.
+
+        The probabilities of columns that are replaced, which an earlier prediction noted, are removed.
+        """
+        has_tags = any(name in self.columns for name in _TAG_COLUMNS)
         annotated = sentence.annotated(**self.columns)
+        annotated = without_probabilities(annotated, tags=has_tags, arcs="head" in self.columns)
         return annotated.with_misc(**self.notes) if self.notes else annotated
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Draw the words of the sentence with their predicted tags and arcs."""
-        return diagram_of(self.annotate(sentence))
+        """Draw the words with the predicted tags and arcs; without predicted tags, with those of the sentence."""
+        tags = next((self.columns[name] for name in _TAG_COLUMNS if name in self.columns), None)
+        heads = self.columns.get("head", ())
+        notes = self.notes.get("p", () if heads else self.notes.get("p_tag", ()))
+        probabilities = [float(note) for note in notes]
+        return Diagram(
+            sentence.forms,
+            tags=tags_of(sentence) if tags is None else [str(tag) for tag in tags],
+            heads=[int(head) for head in heads],
+            relations=[str(label) for label in self.columns.get("deprel", ())],
+            tag_probabilities=() if heads else probabilities,
+            head_probabilities=probabilities if heads else (),
+        )
+
+
+def without_probabilities(sentence: SentenceT, tags: bool = False, arcs: bool = False) -> SentenceT:
+    """Return the sentence without the probabilities that an earlier prediction noted for tags or for arcs.
+
+    The note `p` is the probability of an arc if the word also has the note `p_label`, otherwise that of a tag.
+
+    Args:
+        sentence: A sentence with notes on words, if it has any.
+        tags: Whether to remove the probabilities of tags, and the codes beside them.
+        arcs: Whether to remove the probabilities of arcs and of their labels.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> parsed = conllu.from_forms(["Stop"]).with_misc(p=["0.9712"], p_label=["0.9954"], Gloss=["halt"])
+        >>> without_probabilities(parsed, tags=True) == parsed
+        True
+        >>> without_probabilities(parsed, arcs=True).column("misc")
+        ['Gloss=halt']
+    """
+    if not any("p=" in line or "p_" in line for line in sentence.block.lines):
+        return sentence
+    before = sentence.with_misc().column("misc")  # if the format has no notes yet, with empty ones
+    after = [_without(misc, tags, arcs) for misc in before]
+    return sentence if after == before else sentence.annotated(misc=after)
+
+
+def _without(misc: str, tags: bool, arcs: bool) -> str:
+    notes = {note: note.partition("=")[0] for note in misc.split("|")}
+    keys = {key for note, key in notes.items() if _NOTE.fullmatch(note)}
+    removed = {
+        "p": arcs if "p_label" in keys else tags,
+        "p_label": arcs,
+        "p_tag": tags,
+        "code": tags and "p" in keys,
+    }
+    kept = [note for note, key in notes.items() if key not in keys or not removed[key]]
+    return "|".join(kept) or UNANNOTATED
 
 
 def probability_notes(probabilities: Tensor) -> list[str]:

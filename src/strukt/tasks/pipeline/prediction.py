@@ -27,16 +27,19 @@ class JointPrediction:
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with predicted tags, trees and entities; set all columns at once, for speed."""
-        of_words = [part for part in self.parts.values() if isinstance(part, WordPrediction)]
-        others = [part for part in self.parts.values() if not isinstance(part, WordPrediction)]
-        for part in ([_merged(of_words)] if of_words else []) + others:
+        for part in self._merged_parts():
             sentence = part.annotate(sentence)
         return sentence
 
     def diagram(self, sentence: Sentence) -> Picture:
         """Draw tags and arcs; draw entities if neither tags nor arcs are predicted."""
-        first = next(iter(self.parts.values()))
-        return first.diagram(self.annotate(sentence))
+        return self._merged_parts()[0].diagram(sentence)
+
+    def _merged_parts(self) -> list[Prediction]:
+        """Return a prediction of all tags and arcs, if any are predicted, and the other predictions."""
+        of_words = [part for part in self.parts.values() if isinstance(part, WordPrediction)]
+        others = [part for part in self.parts.values() if not isinstance(part, WordPrediction)]
+        return ([_merged(of_words)] if of_words else []) + others
 
 
 def _merged(predictions: Iterable[WordPrediction]) -> WordPrediction:

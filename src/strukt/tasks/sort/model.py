@@ -17,7 +17,7 @@ from strukt.nn.transduction import SequenceTransducer
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.numbers.model import NumberModel, NumberPrediction, Shares
 from strukt.tasks.common.numbers.networks import encoder_decoder
-from strukt.tasks.common.prediction import probability_notes
+from strukt.tasks.common.prediction import probability_notes, without_probabilities
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.sort.config import Config
 
@@ -104,7 +104,7 @@ class Sorter(NumberModel):
     @override
     def annotate(self, sentence: Sentence, prediction: NumberPrediction, probabilities: bool) -> Sentence:
         """Return the sentence with the outputs in notes `sorted=`, that of step i at word i."""
-        noted = sentence.with_misc(sorted=prediction.outputs)
+        noted = without_probabilities(sentence, tags=True).with_misc(sorted=prediction.outputs)
         if not probabilities or prediction.probabilities is None:
             return noted
         return noted.with_misc(p=probability_notes(prediction.probabilities))
