@@ -39,6 +39,14 @@ def test_compressed_with_several_lines_or_none_and_another_key(tagger, tmp_path)
     assert [first.count("# text = "), last.count("# text = ")] == [2, 1]
 
 
+def test_a_byte_order_mark_is_no_sentence(tagger, tmp_path):
+    rows = write(tmp_path / "a.jsonl", ["\ufeff", "\n\ufeff\ufeff", "\ufeffthe cat", "\ufeffa dog"])
+    assert predict(tagger, rows, "-o", f"{tmp_path}/out/") == 0
+    *nothing, cat, dog = (json.loads(line)["strukt"] for line in together(tmp_path / "out").splitlines())
+    assert nothing == [None, None]
+    assert [text.splitlines()[0] for text in (cat, dog)] == ["# text = the cat", "# text = a dog"]
+
+
 def test_entities_are_read_from_tokens_unless_a_column_is_named(ner, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"tokens": ["Ada", "spoke"], "text": "Ada spoke ."}\n')
     assert predict(ner, tmp_path / "a.jsonl", "-o", f"{tmp_path}/tokens/") == 0

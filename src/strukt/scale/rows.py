@@ -14,18 +14,21 @@ FIELD = "strukt"
 ROWS = 4096
 """Maximum number of rows in memory at the same time."""
 
+_BYTE_ORDER_MARK = "\ufeff"  # which readers drop from the first line, and keep in others
+
 Annotate = Callable[[IO[bytes]], Iterator[str]]
 """A function from a stream of plain text, with one sentence per line, to an iterator of their annotations."""
 
 
 def sentences(text: str | None) -> list[str]:
-    r"""Return the sentences of a row: the lines of its text that are not blank.
+    r"""Return the sentences of a row: the lines of its text that are not blank, without byte order marks.
 
     Examples:
         >>> sentences("Ada spoke .\r\n\nNobody heard .\n"), sentences(None)
         (['Ada spoke .', 'Nobody heard .'], [])
     """
-    return [line.removesuffix("\r") for line in (text or "").split("\n") if line.strip()]
+    lines = (line.lstrip(_BYTE_ORDER_MARK).removesuffix("\r") for line in (text or "").split("\n"))
+    return [line for line in lines if line.strip()]
 
 
 def annotated(
