@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from strukt.errors import StruktError
 if TYPE_CHECKING:
     from strukt.data.sentence import Sentence
     from strukt.tasks.common.model import Model
+
+_START = re.compile(r"^[\s\ufeff]+")
 
 
 class TextError(StruktError):
@@ -34,6 +37,7 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
         DataError: If the reader of the model rejects the words.
     """
     _require_text(text)
+    text = _START.sub("", text)  # readers warn of a byte order mark, and would print the text as the name
     reader = model.readers()["text"]
     lines = [tokenize(line) for line in (text.strip().splitlines() if reader is pairs.read else [text])]
     if reader is pairs.read and len(lines) != 2:
