@@ -32,6 +32,20 @@ def test_an_option_that_stands_alone_is_true():
     assert (part.published, part.symmetric, part.shared) == (True, False, True)
 
 
+@pytest.mark.parametrize("option", ["--initial_model", "--config", "--encoder", "--output"])
+def test_an_option_without_its_value_is_said(option):
+    for given in ([option, "--train", "a"], ["--train", "a", option]):
+        with pytest.raises(UsageError, match=f"{option}: expected one argument"):
+            parse("tag", given)
+
+
+@pytest.mark.parametrize("option", ["initial_model", "output"])
+def test_an_empty_name_of_a_folder_is_refused(option):
+    for given in ([f"--{option}="], [f"--{option}", ""]):
+        with pytest.raises(UsageError, match=f"--{option} is empty; give a folder"):
+            parse("tag", given)
+
+
 def test_a_file_is_read_and_later_options_win(tmp_path):
     file = tmp_path / "tag.yaml"
     file.write_text("train: a.conllu\nencoder:\n  layers: 7\n  hidden: 9\n")

@@ -60,6 +60,9 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
+    for name in ("output", "initial_model"):
+        if values[name] == "":  # would be the current folder
+            raise UsageError(f"--{name} is empty; give a folder, or omit the option")
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
     return Order(config(**chosen), values["output"], values["resume"], values["initial_model"])
@@ -116,7 +119,7 @@ def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
     result: list[str] = []
     for argument in arguments:
         option, equals, name = argument.partition("=")
-        if result and result[-1] == "--config":
+        if result and result[-1] == "--config" and not argument.startswith("-"):
             result.append(_file_of(task, argument))
         elif option == "--config" and equals:
             result.append(f"--config={_file_of(task, name)}")

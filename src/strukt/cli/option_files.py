@@ -233,6 +233,8 @@ def require_shallow_values(arguments: Sequence[str]) -> None:
 def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the values that a command line gives to some options, such as those that may name files.
 
+    An option without a value, as before another option, is left to the parser, which reports it.
+
     Args:
         arguments: The command line.
         options: The names of the options, with their dashes.
@@ -240,11 +242,13 @@ def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     Examples:
         >>> named(["--config", "a.yaml", "--x=1", "--encoder=b.yaml"], ["--config", "--encoder"])
         ['a.yaml', 'b.yaml']
+        >>> named(["--config", "--x=1"], ["--config"])
+        []
     """
     values = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
         name, equals, value = argument.partition("=")
-        if name in options:
+        if name in options and (equals or not following.startswith("-")):
             values.append(value if equals else following)
     return values
 
