@@ -23,6 +23,14 @@ def test_options_and_arguments_are_read(parser):
     assert (options.file, options.output, options.probabilities) == ("a", "b", True)
 
 
+@pytest.mark.parametrize("name", ["output", "svg"])
+def test_an_empty_name_of_an_output_is_refused(parser, name):
+    parser.add_argument("--svg")
+    for given in (["a", f"--{name}", ""], [f"--{name}=", "--", "a"]):
+        with pytest.raises(UsageError, match=f"--{name} is empty; give a name; see: strukt try --help"):
+            parser.parse(given)
+
+
 @pytest.mark.parametrize("number", ["*", "+"])
 def test_arguments_stand_before_and_after_options(parser, number):
     parser.add_argument("more", nargs=number)

@@ -33,12 +33,16 @@ class Parser(argparse.ArgumentParser):
         """Return the values of all arguments and options; without `--`, they may come in any order.
 
         Raises:
-            UsageError: If an option is unknown, or an argument is missing, superfluous or invalid.
+            UsageError: If an option is unknown, an argument is missing, superfluous or invalid, or the name of an
+                output is empty, which might be read as the current folder.
         """
         refuse_unknown(arguments, self)
-        if "--" in arguments:  # of which `parse_intermixed_args` loses track in Python 3.11
-            return self.parse_args(arguments)
-        return self.parse_intermixed_args(arguments)
+        # `parse_intermixed_args` loses track of `--` in Python 3.11.
+        options = (self.parse_args if "--" in arguments else self.parse_intermixed_args)(arguments)
+        for name in ("output", "html", "svg"):
+            if getattr(options, name, None) == "":
+                self.error(f"--{name} is empty; give a name")
+        return options
 
     def error(self, message: str) -> NoReturn:
         """Raise a `UsageError` that refers to the help."""
