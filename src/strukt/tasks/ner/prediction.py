@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strukt.data.conllu import entity_notes
-from strukt.data.entities import Entity
+from strukt.data.entities import Entity, layers
 from strukt.data.sentence import Sentence
 from strukt.tasks.common.prediction import DIGITS
 from strukt.tasks.common.spans.prediction import SpanPrediction
@@ -19,13 +19,13 @@ class EntityPrediction(SpanPrediction):
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the predicted entities, and their probabilities if known.
 
-        CoNLL-U has no place for the probabilities of entities; they are left out there.
+        CoNLL-U and columns have no place for the probabilities of entities; they are left out there.
         """
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [
             round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
         ]
-        written = known and not isinstance(sentence, entity_notes.Sentence)
+        written = known and not isinstance(sentence, (entity_notes.Sentence, layers.Sentence))
         return sentence.annotated(entities=entities, **({"probabilities": known} if written else {}))
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
