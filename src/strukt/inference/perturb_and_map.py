@@ -12,6 +12,11 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from strukt.checks.guards import LARGEST
+
+COLDEST = 1e-9
+"""Lower temperatures count as this one: at 0 scores would become infinite, and below -1e15 they forbid parts."""
+
 
 def gumbel_noise(scores: Tensor) -> Tensor:
     """Return independent standard Gumbel noise in the shape of ``scores``."""
@@ -25,9 +30,9 @@ def perturbed(scores: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def at_temperature(scores: Iterable[Tensor], temperature: float) -> tuple[Tensor, ...]:
-    """Return the scores of a structure divided by a temperature.
+    """Return the scores of a structure divided by a temperature, or by `COLDEST` if that is higher.
 
-    As it goes to 0, the marginals become the parts of the mode.
+    As it goes to 0, the marginals become the parts of the mode. No finite score becomes one that forbids a part.
 
     Raises:
         ValueError: If the temperature is not positive and finite.
@@ -35,4 +40,7 @@ def at_temperature(scores: Iterable[Tensor], temperature: float) -> tuple[Tensor
     several = isinstance(temperature, Tensor) and temperature.numel() != 1
     if several or not 0 < temperature < torch.inf:
         raise ValueError(f"temperature is {temperature!r}; expected a number above 0, and finite")
-    return tuple(score / temperature for score in scores)
+    divisor = max(temperature, COLDEST)
+    return tuple(
+        torch.where(score < -LARGEST, score, (score / divisor).clamp(-LARGEST, LARGEST)) for score in scores
+    )
