@@ -210,6 +210,18 @@ def test_questions_about_words_say_so(hmm, x):
         hmm.infill(x, torch.zeros(4, 4, dtype=torch.bool), LENGTHS)
 
 
+@pytest.mark.parametrize("rate", [1e5, 1e7])
+def test_large_counts_in_single_precision(rate):
+    """The log-density of a large count is a small difference of large numbers."""
+    rates = torch.tensor([[rate, 2.0], [1.001 * rate, 3.0]])
+    x = torch.tensor([[int(rate), 2], [int(1.0005 * rate), 1], [int(0.999 * rate), 4]])
+    single = HMM(torch.zeros(2), torch.eye(2), Poisson(rates))
+    double = HMM(torch.zeros(2).double(), torch.eye(2).double(), Poisson(rates.double()))
+    assert single.log_prob(x).dtype == torch.float32
+    assert single.log_prob(x).item() == pytest.approx(double.log_prob(x).item(), rel=1e-6)
+    assert torch.allclose(single.smooth(x).double(), double.smooth(x), atol=1e-5)
+
+
 def test_densities_of_pieces(monkeypatch):
     hmm = model_of_vectors("full", z=5)
     x = observations(hmm, 9)

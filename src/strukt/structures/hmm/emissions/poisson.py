@@ -78,8 +78,10 @@ class Poisson(Vectors):
         )
 
     def log_densities(self, values: Tensor) -> Tensor:
-        counts, rates = self._rows(values), self._rows(self.rates)
-        return counts @ rates.log().mT - rates.sum(1) - torch.lgamma(counts + 1).sum(1, keepdim=True)
+        # The terms are of the size of the counts times their logs, and almost cancel.
+        counts, rates = self._rows(values).double(), self._rows(self.rates).double()
+        logs = counts @ rates.log().mT - rates.sum(1) - torch.lgamma(counts + 1).sum(1, keepdim=True)
+        return logs.to(self.rates.dtype)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
         """Return the sums of weights and of weighted counts, ``(z, 2, d)``, in double precision."""
