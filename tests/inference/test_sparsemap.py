@@ -30,6 +30,16 @@ def test_ties_and_huge_scores_end(scores):
     torch.testing.assert_close(found.marginals.sum(-1), torch.ones(4, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("method", ["active_set", "conditional_gradient"])
+@pytest.mark.parametrize("tol", [1.0, 1e155, float("inf")])
+def test_loose_tolerances_end_at_structures(tol, method):
+    """The square of 1e155 overflows: the search ended before its first structure, at marginals of zero."""
+    found = LinearChain(torch.randn(2, 5, 3), torch.randn(3, 3)).sparsemap(tol=tol, method=method)
+    torch.testing.assert_close(found.marginals.sum(-1), torch.ones(2, 5))
+    assert found.status.all()
+    assert found.gap.isfinite().all()
+
+
 @pytest.mark.slow
 def test_too_few_steps_are_said_of_one_that_was_to_be_exact():
     trees = NonProjectiveTree(0.01 * torch.randn(12, 13, dtype=torch.float64))

@@ -32,6 +32,9 @@ from strukt.structures.exact import ExactInference
 
 ACTIVE_SET = "active_set"
 
+LOOSEST = 1e100
+"""Higher tolerances count as this one: the square is finite, so that a search stops at a structure, not before."""
+
 MOST_SCORES_ON_GPU = 1 << 23
 """The most scores of a batch for a search on a GPU, where each structure of an active set then takes 64 MB."""
 
@@ -62,7 +65,8 @@ def sparsemap(
         return _in_batch(distribution, closed)
     axis = len(distribution.batch_shape)
     initial = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
-    flat, settings = distribution._flatten(), Settings(max_iterations or MAX_ITERATIONS, float(tol))
+    settings = Settings(max_iterations or MAX_ITERATIONS, min(float(tol), LOOSEST))
+    flat = distribution._flatten()
     result = _solve(flat, settings, method, initial) if len(flat.lengths) else _nothing(flat)
     if max_iterations is None:
         warn_unless_converged(result)
