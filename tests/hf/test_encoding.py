@@ -58,6 +58,17 @@ def test_what_a_tokenizer_cuts_off_has_no_label():
     assert spans["labels"] == [[0, 3, 1]]
 
 
+def test_heads_and_spans_count_from_the_first_word_that_is_left():
+    words, cut = ["abcde"] * 4, tokenizer()  # 20 pieces, of which the last 14 are read
+    cut.truncation_side = "left"
+    tags = encode_words(cut, words, tags=[1, 2, 3, 4])
+    assert [label for label in tags["labels"] if label >= 0] == [2, 3, 4]
+    pairs = encode_words(cut, words, heads=[2, 3, 0, 1], relations=[0, 1, 2, 3])
+    assert [pair for pair in pairs["labels"] if pair[1] >= 0] == [[2, 1], [0, 2], [-100, 3]]
+    spans = encode_words(cut, words, spans=[(0, 4, 0), (1, 4, 1), (3, 4, 2), (0, 1, 3)])
+    assert spans["labels"] == [[0, 3, 1], [2, 3, 2]]
+
+
 def test_words_of_running_text_are_those_of_the_tokenizer():
     encoding = tokenizer()(["abc d", "ef"], padding=True)
     assert word_numbers(encoding).tolist() == [[-1, 0, 0, 0, 1, -1], [-1, 0, 0, -1, -1, -1]]

@@ -63,8 +63,9 @@ def encode_words(
     """Split the words of a sentence into pieces, and encode their labels for a `StructuredHead`.
 
     Use it with `datasets.Dataset.map`. A word for which the tokenizer returns no piece (a control character)
-    becomes the unknown piece. Sentences are truncated at the tokenizer's `model_max_length`. Spans that end after
-    the last remaining word are left out, and heads after it are unknown.
+    becomes the unknown piece. Sentences are truncated at the tokenizer's `model_max_length`, on its truncation
+    side. Spans with a word that was cut off are left out, and heads that were cut off are unknown. In the result,
+    heads and spans are counted from the first remaining word.
 
     Args:
         tokenizer: A fast tokenizer.
@@ -114,6 +115,7 @@ def encode_words(
     numbers = [-1 if word is None else word for word in encoding.word_ids()]
     result = {**encoding, "words": numbers}
     kept = max(numbers, default=-1) + 1
+    cut = min((word for word in numbers if word >= 0), default=0)  # words cut off on the left
     if tags is not None:
         _require_one_each("tags", tags, words)
         return result | {"labels": _at_first(numbers, list(tags), IGNORED)}
@@ -122,13 +124,16 @@ def encode_words(
         _require_one_each("relations", relations, words)
         _require_heads(heads or (), len(words))
         pairs = [
-            [head if 0 <= head <= kept else IGNORED, relation]
+            [head - cut if cut < head <= kept else IGNORED if head else 0, relation]
             for head, relation in zip(heads or (), relations or (), strict=True)
         ]
         return result | {"labels": _at_first(numbers, pairs, [IGNORED, IGNORED])}
     if spans is not None:
         _require_nested(spans, len(words))
-        return result | {"labels": [list(span) for span in spans if span[1] <= kept]}
+        inside = [
+            [start - cut, end - cut, label] for start, end, label in spans if cut <= start and end <= kept
+        ]
+        return result | {"labels": inside}
     return result
 
 
