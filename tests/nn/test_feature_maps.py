@@ -76,6 +76,12 @@ def test_nystrom_features_are_exact_at_landmarks_where_none_is_negative():
     assert torch.allclose(kernel(NystromFeatures(x).double(), x), gaussian, rtol=1e-6)
 
 
+def test_nystrom_features_do_not_depend_on_the_origin():
+    x = points().float() + 512
+    gaussian = (-torch.cdist(x.double(), x.double()).square() / 2).exp()
+    assert torch.allclose(kernel(NystromFeatures(x), x).double(), gaussian, rtol=1e-3)
+
+
 def test_landmarks_learn_though_eigenvalues_are_equal():
     """The derivative is that of the root, also where eigenvectors are any."""
     torch.manual_seed(0)

@@ -245,12 +245,12 @@ class NystromFeatures(nn.Module):
         """Map vectors x, ``(*, size)``, to log-features ``(*, features)``."""
         landmarks = precise(self.landmarks)
         root: Tensor = _InverseRoot.apply(self._kernel(landmarks, landmarks))  # type: ignore[no-untyped-call]
-        projected = self._kernel(precise(x), landmarks) @ root
-        return projected.clamp(min=FLOOR).log()
+        return (self._kernel(precise(x), landmarks) @ root).clamp(min=FLOOR).log()
 
     def _kernel(self, x: Tensor, landmarks: Tensor) -> Tensor:
-        lengths = x.square().sum(-1, keepdim=True) + landmarks.square().sum(-1)
-        distance: Tensor = lengths - 2 * x @ landmarks.mT
+        centre = landmarks.detach().mean(0)  # far from 0, squares would cancel
+        x, landmarks = x - centre, landmarks - centre
+        distance: Tensor = x.square().sum(-1, keepdim=True) + landmarks.square().sum(-1) - 2 * x @ landmarks.mT
         return (-distance.clamp(min=0.0) / (2 * self.width**2)).exp()
 
 
