@@ -121,6 +121,11 @@ def test_modules_show_their_settings():
     assert repr(Entmax(1.5, learn=True, shape=(2, 1))) == "Entmax(alpha=(2, 1), dim=-1, learned)"
 
 
+@pytest.mark.parametrize("alpha", [1.001, 100.0, 1000.0, 1e6])
+def test_a_learned_alpha_starts_at_its_initial_value(alpha):
+    assert Entmax(alpha, learn=True).alpha.item() == pytest.approx(alpha, rel=1e-6)
+
+
 def test_messages_name_the_misfit():
     with pytest.raises(ValueError, match=r"alpha is 1.0; expected more than 1, .* leave out learn"):
         Entmax(1.0, learn=True)

@@ -60,7 +60,7 @@ class Entmax(nn.Module):
                 "leave out learn, or pass an nn.Parameter that you keep above 0 yourself"
             )
         self.given = None
-        self.raw = nn.Parameter(torch.full(shape, math.log(math.expm1(alpha - 1.0))))
+        self.raw = nn.Parameter(torch.full(shape, alpha - 1.0 + math.log(-math.expm1(1.0 - alpha))))
 
     def extra_repr(self) -> str:
         alpha = self.alpha.detach()
