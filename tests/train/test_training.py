@@ -146,6 +146,17 @@ def test_the_rate_depends_on_whole_epochs_and_not_on_time_limits_within_them():
     assert rates == [1.0, 1.0, 1.0, 1.0, 1.0, 0.5]
 
 
+def test_a_rise_of_less_than_one_step_does_not_waste_the_first_step():
+    module = training(Tagger, epochs=1)
+    assert module.model.config.optimizer.schedule == "linear"
+    module.model.config.optimizer.warmup = 0.25
+    for batches, expected in ((1, [1.0]), (2, [1.0, 0.5]), (4, [0.0, 1.0, 2 / 3, 1 / 3])):
+        module.batches_in_epoch, rates = batches, []
+        for module.progress.batch in range(batches):
+            rates.append(module.rate())
+        assert rates == pytest.approx(expected)
+
+
 def test_it_is_finished_after_its_epochs_or_its_patience():
     module = training(epochs=3, patience=2)
     finish_epoch(module, 50.0)

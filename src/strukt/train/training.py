@@ -146,8 +146,11 @@ class Training(LightningModule):
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
             return 0.5 ** halvings(map(self.selection_key, progress.whole_epochs), options.halve_after)
-        done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
-        return rate(done, options.warmup)
+        epochs = self.model.config.trainer.epochs
+        done = (progress.epoch + progress.batch / self.batches_in_epoch) / epochs
+        # The rate rises from 0: a run of a single step would learn nothing.
+        rises = options.warmup * epochs * self.batches_in_epoch >= 1
+        return rate(done, options.warmup if rises else 0.0)
 
     @contextlib.contextmanager
     def noticing_divergence(self) -> Iterator[None]:

@@ -29,7 +29,8 @@ class OptimizerConfig:
         beta1: Decay rate of Adam's mean of gradients.
         beta2: Decay rate of Adam's mean of squared gradients.
         weight_decay: Weight decay, for all weights.
-        warmup: Share of the training run in which the learning rate rises, for schedule linear.
+        warmup: Share of the training run in which the learning rate rises from 0, for schedule linear; 0, or less
+            than one step, for no rise.
         clip: Maximum norm of the gradient.
         averaging: Decay rate of the moving average of the weights; the average is evaluated and saved. 0 for no
             averaging.
