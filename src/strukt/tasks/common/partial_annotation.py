@@ -134,7 +134,8 @@ def may_be_projective(sentence: conllu.Sentence) -> bool:
 
     Examples:
         >>> sentence = conllu.from_forms(["It", "works", "well"])
-        >>> [may_be_projective(sentence.annotated(head=heads)) for heads in ([2, 0, 2], "__2", ["3", "_", "2"])]
+        >>> some = ([2, 0, 2], ["_", "_", 2], [3, "_", 2])
+        >>> [may_be_projective(sentence.annotated(head=heads)) for heads in some]
         [True, True, False]
     """
     known = [word.head for word in sentence.words if word.head is not None]
