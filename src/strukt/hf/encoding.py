@@ -124,7 +124,7 @@ def encode_words(
         _require_one_each("relations", relations, words)
         _require_heads(heads or (), len(words))
         pairs = [
-            [head - cut if cut < head <= kept else IGNORED if head else 0, relation]
+            [_remaining_head(head, cut, kept), relation]
             for head, relation in zip(heads or (), relations or (), strict=True)
         ]
         return result | {"labels": _at_first(numbers, pairs, [IGNORED, IGNORED])}
@@ -135,6 +135,13 @@ def encode_words(
         ]
         return result | {"labels": inside}
     return result
+
+
+def _remaining_head(head: int, cut: int, kept: int) -> int:
+    """Return a head, counted without the first ``cut`` words; unknown unless among the first ``kept``, or 0."""
+    if head == 0:
+        return 0
+    return head - cut if cut < head <= kept else IGNORED
 
 
 def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:

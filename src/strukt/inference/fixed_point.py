@@ -83,7 +83,10 @@ class _FixedPoint(Function):
 
 
 class _Once(Function):
-    """Autograd function of a gradient that is not differentiable: its own backward pass raises an error."""
+    """Autograd function of a gradient that is not differentiable: its own backward pass raises an error.
+
+    PyTorch's `once_differentiable` raises one only if the incoming gradient itself requires a gradient.
+    """
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, result: Tensor, grad: Tensor) -> Tensor:  # noqa: ARG004

@@ -180,7 +180,7 @@ def test_from_forms_with_spaces_and_comments():
     ("arguments", "message"),
     [
         (([],), "forms: got no word"),
-        (("It works",), r"forms: got the string 'It works'; give a list of words, such as text.split\(\)"),
+        (("It works",), "forms: got the string 'It works'; give a list with a value for each word"),
         ((["a", ""],), "forms: '' cannot"),
         ((["a\tb"],), "cannot be written to a column"),
         ((["a"], ["no mark"]), "comments: got one that is not"),

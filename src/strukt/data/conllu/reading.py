@@ -249,8 +249,6 @@ def from_forms(
         >>> from_forms(["New York", "grew"], ["# text = New York grew"]).forms
         ['New York', 'grew']
     """
-    if isinstance(forms, str):
-        raise ValueError(f"forms: got the string {forms!r}; give a list of words, such as text.split()")
     if not forms:
         raise ValueError("forms: got no word; a sentence has at least one")
     _require_comments(comments)

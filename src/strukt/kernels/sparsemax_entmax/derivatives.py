@@ -113,22 +113,17 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
 
 
 def alpha_norm(points: Tensor, alpha: Tensor) -> Tensor:
-    """Return the norm ``(sum p ** alpha) ** (1 / alpha)`` of each row of points p >= 0, ``(rows,)``."""
-    powers, scale = _norm_terms(points, alpha)
-    return scale * torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha) * (powers > 0)
+    """Return the norm ``(sum p ** alpha) ** (1 / alpha)`` of each row of points p >= 0, ``(rows,)``.
 
-
-def _norm_terms(points: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sums of ``(p / scale) ** alpha``, which cannot all underflow, and the scale, the largest p.
-
-    The norm, scale times the sum to the power 1 / alpha, is the same for any scale, so that the scale needs no
-    derivative.
+    The points are divided by the largest first, so that their powers cannot all underflow. The norm is the same
+    for any divisor, which therefore needs no derivative.
     """
     if not points.shape[-1]:
-        return points.sum(-1), torch.ones_like(alpha)
+        return points.sum(-1)
     largest = points.detach().amax(-1)
     scale = torch.where(largest > 0, largest, 1.0)
-    return _powers(points / scale.unsqueeze(-1), alpha).sum(-1), scale
+    powers = _powers(points / scale.unsqueeze(-1), alpha).sum(-1)
+    return scale * torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha) * (powers > 0)
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -136,8 +131,8 @@ def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor,
 
     The derivatives are ``w ** (1 - b) / b`` with b = alpha - 1.
     """
-    powers, scale = _norm_terms(probabilities, alpha)
-    norm = scale * torch.where(powers > 0, powers, 1.0) ** (1.0 / alpha)
+    norm = alpha_norm(probabilities, alpha)
+    norm = torch.where(norm > 0, norm, 1.0)
     weights = probabilities / norm.unsqueeze(-1)
     return weights, 1.0 / norm.unsqueeze(-1), _powers(weights, 2.0 - alpha) / (alpha - 1.0).unsqueeze(-1)
 
