@@ -16,6 +16,7 @@ from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError, OutOfRangeError, StruktError
 from strukt.tasks import dictionary
 from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.train import checkpoints, saved_model
 from strukt.train.fit import fit
 
@@ -83,7 +84,8 @@ def test_it_stops_early_when_nothing_gets_better(tmp_path):
     assert len(history) == best + 1 + 2 < 40
 
 
-def test_time_may_run_out_and_be_given_again(tmp_path, capfd):
+def test_time_may_run_out_and_be_given_again(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(Tagger, "quality", lambda _, scores: -scores["accuracy"])  # the first step is best
     config = tiny_corpora.tag_config()
     config.trainer.epochs, config.trainer.max_minutes = 3, 1e-9
     results = fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
@@ -96,8 +98,11 @@ def test_time_may_run_out_and_be_given_again(tmp_path, capfd):
     saved_model.load(tmp_path / "m")
     config.trainer.max_minutes = 0
     results = fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV)
-    assert results["history"][-1]["epoch"] == 3
     assert not (tmp_path / "m" / "training" / "checkpoints").exists()
+    whole = fit("tag", config, tmp_path / "whole", train=TRAIN, dev=DEV)
+    assert results["history"] == whole["history"], "without the scores after the first step"
+    weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("whole", "m")]
+    assert weights[0] == weights[1]
 
 
 def test_a_finished_training_that_could_not_be_saved_is_saved_when_resumed(tmp_path, monkeypatch):

@@ -134,18 +134,6 @@ def test_of_equal_scores_the_lower_loss_is_better_also_after_the_rate_is_halved(
     assert rates == [1.0, 1.0, 1.0, 1.0, 0.5, 0.5]
 
 
-def test_the_rate_depends_on_whole_epochs_and_not_on_time_limits_within_them():
-    module = training(Tagger)
-    module.model.config.optimizer.schedule, module.model.config.optimizer.halve_after = "halving", 1
-    module.batches_in_epoch, rates = 4, []
-    for done, accuracy in [(0.25, 50.0), (0.5, 40.0), (1.0, 45.0), (0.5, 30.0), (1.0, 45.5), (1.0, 20.0)]:
-        module.progress.batch = int(done * module.batches_in_epoch)
-        module.end_epoch({"accuracy": accuracy})
-        rates.append(module.rate())
-    assert module.progress.epoch == 3
-    assert rates == [1.0, 1.0, 1.0, 1.0, 1.0, 0.5]
-
-
 def test_a_rise_of_less_than_one_step_does_not_waste_the_first_step():
     module = training(Tagger, epochs=1)
     assert module.model.config.optimizer.schedule == "linear"

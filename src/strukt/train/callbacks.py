@@ -107,7 +107,10 @@ class TimeLimit(Callback):
 
 
 class Checkpoints(Callback):
-    """Write a checkpoint every `every` steps, after each epoch, and before SIGTERM ends the run.
+    """Write a checkpoint every `every` steps, after each epoch, and before SIGTERM or the time limit ends the run.
+
+    After the time limit, it is written before the evaluation, so that a resumed run knows nothing of the scores
+    within an epoch, like an uninterrupted one.
 
     Args:
         folder: The folder of the checkpoints.
@@ -127,16 +130,17 @@ class Checkpoints(Callback):
         if training.progress.batch == training.batches_in_epoch:
             return
         is_end = self.termination.is_due_after_step(trainer)
-        if is_end or training.progress.step % self.every == 0:
+        if is_end or trainer.should_stop or training.progress.step % self.every == 0:
             self._write(trainer, training)
         if is_end:
             self.termination.end(trainer)
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Write a checkpoint with the scores of the epoch; runs after `Evaluation`."""
+        """Write a checkpoint with the scores of a whole epoch; runs after `Evaluation`."""
         training = _training(module)
-        self._write(trainer, training)
+        if training.progress.batch == 0:
+            self._write(trainer, training)
         if self.termination.is_due(trainer) and not training.is_finished:
             self.termination.end(trainer)
 

@@ -42,7 +42,8 @@ class Progress:
         seconds: Time spent training, over all resumed runs.
         best_epoch: The best epoch on the development corpus, counted from 1; 0 before the first evaluation.
         history: For each epoch, its number, the step, the running mean of the loss, and the scores. If a time
-            limit ends a run within an epoch, there is an entry with the number of the epoch before it.
+            limit ends a run within an epoch, the last entry, which no checkpoint has, bears the number of the
+            epoch before it.
     """
 
     epoch: int = 0
@@ -52,12 +53,6 @@ class Progress:
     seconds: float = 0.0
     best_epoch: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
-
-    @property
-    def whole_epochs(self) -> list[dict[str, float]]:
-        """The entries of `history` at the ends of epochs."""
-        before = [0, *(entry["epoch"] for entry in self.history)]
-        return [entry for entry, last in zip(self.history, before, strict=False) if entry["epoch"] > last]
 
 
 @dataclass

@@ -145,7 +145,7 @@ class Training(LightningModule):
         """Return the factor of the learning rate at the current step."""
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
-            return 0.5 ** halvings(map(self.selection_key, progress.whole_epochs), options.halve_after)
+            return 0.5 ** halvings(map(self.selection_key, progress.history), options.halve_after)
         epochs = self.model.config.trainer.epochs
         done = (progress.epoch + progress.batch / self.batches_in_epoch) / epochs
         # The rate rises from 0: a run of a single step would learn nothing.
