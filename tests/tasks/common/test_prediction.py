@@ -18,6 +18,11 @@ def noted(notes):
     return SENTENCE.with_misc(**notes)
 
 
+def notes_of(sentence):
+    """The notes of each word, in any order."""
+    return [set(misc.split("|")) for misc in sentence.column("misc")]
+
+
 @pytest.mark.parametrize(
     ("before", "columns", "after"),
     [
@@ -40,6 +45,24 @@ def test_probabilities_of_what_is_replaced_are_removed(before, columns, after):
 def test_new_probabilities_leave_no_earlier_ones():
     predicted = WordPrediction(TAGS, OF_TAGS).annotate(noted({"p_tag": ["0.5000", "0.2500"]}))
     assert predicted == noted(OF_TAGS).annotated(**TAGS)
+
+
+@pytest.mark.parametrize("code", [{}, {"code": ["0f", "a0"]}])
+def test_the_probabilities_of_tags_and_those_of_arcs_do_not_replace_each_other(code):
+    tags, arcs = WordPrediction(TAGS, OF_TAGS | code), WordPrediction(ARCS, OF_ARCS)
+    both = OF_BOTH | code
+    for first, second in ((arcs, tags), (tags, arcs)):
+        sentence = second.annotate(first.annotate(SENTENCE))
+        assert notes_of(sentence) == notes_of(noted(both))
+        for again in (tags, arcs):
+            assert notes_of(again.annotate(sentence)) == notes_of(noted(both))
+        assert WordPrediction(TAGS).annotate(sentence) == noted(OF_ARCS).annotated(**TAGS, **ARCS)
+
+
+def test_a_word_that_looks_like_a_note_is_none():
+    [sentence] = columns.read(io.BytesIO(b"p_label=0.5000\tX\n\n"))
+    prediction = WordPrediction({"tag": ["Y"]}, {"p": ["0.5000"]})
+    assert str(prediction.annotate(sentence)) == "p_label=0.5000\tY\tp=0.5000\n\n"
 
 
 def test_probabilities_in_columns_are_removed():

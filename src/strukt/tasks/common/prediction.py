@@ -65,12 +65,19 @@ class WordPrediction:
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the predicted columns in place of its own, and with the notes.
 
-        The probabilities of columns that are replaced, which an earlier prediction noted, are removed.
+        The probabilities of columns that are replaced, which an earlier prediction noted, are removed. If a
+        sentence has probabilities of both arcs and tags, those of tags are noted as `p_tag`, and those of arcs as
+        `p`.
         """
         has_tags = any(name in self.columns for name in _TAG_COLUMNS)
+        has_arcs = "head" in self.columns
         annotated = sentence.annotated(**self.columns)
-        annotated = without_probabilities(annotated, tags=has_tags, arcs="head" in self.columns)
-        return annotated.with_misc(**self.notes) if self.notes else annotated
+        annotated = without_probabilities(annotated, tags=has_tags, arcs=has_arcs)
+        if "p" not in self.notes:
+            return annotated.with_misc(**self.notes) if self.notes else annotated
+        if has_arcs:
+            return _with_tags_beside_arcs(annotated).with_misc(**self.notes)
+        return annotated.with_misc(**(_beside_arcs(self.notes) if _notes_arcs(annotated) else self.notes))
 
     def diagram(self, sentence: Sentence) -> Diagram:
         """Draw the words with the predicted tags and arcs; without predicted tags, with those of the sentence."""
@@ -91,7 +98,8 @@ class WordPrediction:
 def without_probabilities(sentence: SentenceT, tags: bool = False, arcs: bool = False) -> SentenceT:
     """Return the sentence without the probabilities that an earlier prediction noted for tags or for arcs.
 
-    The note `p` is the probability of an arc if the word also has the note `p_label`, otherwise that of a tag.
+    The note `p` is the probability of an arc if the word also has the note `p_label`, otherwise that of a tag;
+    beside an arc, the probability of a tag is the note `p_tag`.
 
     Args:
         sentence: A sentence with notes on words, if it has any.
@@ -115,15 +123,43 @@ def without_probabilities(sentence: SentenceT, tags: bool = False, arcs: bool = 
 
 def _without(misc: str, tags: bool, arcs: bool) -> str:
     notes = {note: note.partition("=")[0] for note in misc.split("|")}
-    keys = {key for note, key in notes.items() if _NOTE.fullmatch(note)}
+    keys = _keys(misc)
     removed = {
         "p": arcs if "p_label" in keys else tags,
         "p_label": arcs,
         "p_tag": tags,
-        "code": tags and "p" in keys,
+        "code": tags and not keys.isdisjoint(("p", "p_tag")),
     }
     kept = [note for note, key in notes.items() if key not in keys or not removed[key]]
     return "|".join(kept) or UNANNOTATED
+
+
+def _beside_arcs(notes: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return the notes of tags under the names that they have beside those of arcs."""
+    return {"p_tag" if key == "p" else key: values for key, values in notes.items()}
+
+
+def _notes_arcs(sentence: Sentence) -> bool:
+    """Return whether an earlier prediction noted the probabilities of arcs."""
+    return any("p_label=" in line for line in sentence.block.lines) and any(
+        _keys(misc).issuperset(("p", "p_label")) for misc in sentence.with_misc().column("misc")
+    )
+
+
+def _with_tags_beside_arcs(sentence: SentenceT) -> SentenceT:
+    """Return the sentence with the notes `p` of an earlier prediction of tags renamed to `p_tag`."""
+    before = sentence.column("misc")
+    after = ["|".join(map(_renamed, misc.split("|"))) if "p=" in misc else misc for misc in before]
+    return sentence if after == before else sentence.annotated(misc=after)
+
+
+def _renamed(note: str) -> str:
+    return f"p_tag={note[2:]}" if note.startswith("p=") and _NOTE.fullmatch(note) else note
+
+
+def _keys(misc: str) -> set[str]:
+    """Return the names of the notes that a prediction wrote to a MISC cell."""
+    return {note.partition("=")[0] for note in misc.split("|") if _NOTE.fullmatch(note)}
 
 
 def probability_notes(probabilities: Tensor) -> list[str]:
