@@ -3,6 +3,7 @@
 import pytest
 
 from strukt.cli import corpora
+from strukt.cli.console import UsageError
 from strukt.data import conllu, corpus
 from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
@@ -31,6 +32,11 @@ def test_the_format_that_is_given_wins_over_the_name(tmp_path):
 def test_a_missing_file_is_said_at_once(tmp_path):
     with pytest.raises(DataError, match=r"missing\.conllu: there is no such file"):
         corpora.read([write(tmp_path / "a.conllu", "a"), "missing.conllu"], None, corpus.WORDS)
+
+
+def test_standard_input_cannot_be_read_twice(tmp_path):
+    with pytest.raises(UsageError, match="- is given twice; standard input can be read only once"):
+        corpora.read(["-", write(tmp_path / "a.conllu", "a"), "-"], None, corpus.WORDS)
 
 
 def test_a_file_is_read_for_what_it_is_needed_for(tmp_path):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from strukt.cli.console import UsageError
 from strukt.data import corpus
 from strukt.data.batching import warn_about_long
 from strukt.data.sentence import Sentence
@@ -24,17 +25,21 @@ def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> I
 
     Raises:
         DataError: If a file does not exist (raised at once) or cannot be read (raised when it is read).
+        UsageError: If `-` occurs twice (raised at once).
     """
     require_files(paths)
     return warn_about_long(chain.from_iterable(corpus.read(path, format, readers) for path in paths))
 
 
 def require_files(paths: Sequence[str]) -> None:
-    """Check that paths lead to files, not to folders; `-` is always permitted.
+    """Check that paths lead to files, not to folders; `-` is permitted once.
 
     Raises:
         DataError: If a path does not exist, or is a folder.
+        UsageError: If `-` occurs twice.
     """
+    if list(paths).count(STANDARD_INPUT) > 1:
+        raise UsageError("- is given twice; standard input can be read only once, so give it once")
     for path in paths:
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise DataError("there is no such file", path)
