@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, require_least
+from strukt.data.vocabulary import END
 from strukt.tasks.common.ranges import MOST_SEEDS
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]
         if not phrase.split():
             raise UsageError(f"--{name} is {phrase!r}; expected one or more words, separated by spaces")
         for word in phrase.split():
+            if word == END:
+                message = f"{word!r} ends each sentence and is no word of it; for the last words, use --matching"
+                raise UsageError(f"--{name}: {message}")
             if word not in words:
                 raise UsageError(f"--{name}: the model does not know the word {word!r}")
     return [words.indices(phrase.split()) for phrase in phrases]
