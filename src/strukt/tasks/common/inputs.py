@@ -45,5 +45,8 @@ def _joined(words: object) -> str:
     """Return a list of words as plain text."""
     each: list[Any] = list(words) if isinstance(words, (list, tuple)) else [None]
     if not all(isinstance(word, str) and len(word.split()) == 1 for word in each):
-        raise SettingError(f"a sentence is {words!r}; expected text, a list of words, or a Sentence")
+        raise SettingError(
+            f"a sentence is {words!r}; expected text (with a TAB between the two sentences of a pair), a list of "
+            "words, or a sentence of a corpus, as readers of strukt.data return it"
+        )
     return " ".join(each)
