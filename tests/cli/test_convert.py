@@ -46,6 +46,12 @@ def test_what_is_written_passes_the_check_and_comes_back(folder, capsys):
     assert "type  LOC 2, ORG 1, MISC 1" in capsys.readouterr().out
 
 
+def test_a_dash_is_standard_output(folder, capsys):
+    assert main(["convert", "eng.train", "-o", "-"]) == 0
+    assert capsys.readouterr() == (BIO, "IOB1 converted to BIO: standard output\n")
+    assert os.listdir(folder) == ["eng.train"]
+
+
 def test_gzip_and_standard_input(folder, monkeypatch):
     packed = gzip.compress(CONLL_2003.encode(), mtime=0)
     (folder / "eng.gz").write_bytes(packed)
@@ -85,7 +91,6 @@ def test_what_cannot_be_read_leaves_nothing_behind(folder, content, message, sou
         (["eng.train", "-o", "eng.train", "--force"], "eng.train is both input and output"),
         (["eng.train", "-o", "out.gz"], "out.gz: the output is not compressed"),
         (["eng.train", "-o", "no/out"], "no/out: cannot be written"),
-        (["eng.train", "-o", "-"], "-: cannot write to standard output"),
         (["eng.train", "-o", "out", "--from", "bio"], "eng.train:3: the sentence begins with I-ORG, which breaks"),
         (["eng.train", "-o", "out", "--to", "IOE"], "argument --to: scheme is 'IOE'; expected one of BIO, IOB1"),
     ],

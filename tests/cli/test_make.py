@@ -56,6 +56,13 @@ def test_a_seed_decides(tmp_path):
     assert all(5 <= len(row) <= 15 and max(row) <= 99 for row in first)
 
 
+def test_a_dash_is_standard_output(capsys):
+    assert main(["make", "sort", "-o", "-", "-n", "2", "--largest", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert {number for line in out.splitlines() for number in line.split()} == {"0", "1"}
+    assert (out.count("\n"), err) == (2, "wrote standard output\n")
+
+
 def test_expressions_have_what_was_asked_for_and_their_values(tmp_path, capsys):
     path = str(tmp_path / "lists.tsv")
     options = ["--depth", "2", "--arguments", "3", "--longest", "9", "--operators", "max,sm", "--seed", "2"]

@@ -44,7 +44,7 @@ def test_a_dash_is_standard_output(tagger, treebank, tmp_path, monkeypatch, caps
     assert capsys.readouterr() == expected
     assert main(["predict", tagger, treebank.test, "-o", "-", "--shard", "1/2"]) == 2
     assert "--shard needs an output folder" in capsys.readouterr().err
-    assert main(["make", "sort", "-o", "-"]) == 2
+    assert main(["show", tagger, "--svg", "-"]) == 2
     assert capsys.readouterr().err.startswith("error: -: cannot write to standard output; give the name")
     assert os.listdir() == []
 

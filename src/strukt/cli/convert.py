@@ -6,7 +6,6 @@ from argparse import ArgumentTypeError
 
 from strukt.cli import console, corpora, outputs
 from strukt.cli.options import Parser
-from strukt.data.files import atomic_write
 from strukt.data.tag_schemes import SCHEMES, Scheme, scheme_of, tag_columns
 
 
@@ -14,16 +13,15 @@ def run(arguments: list[str]) -> int:
     """Write words and tags in the new scheme; without `--from`, read the whole file to detect its scheme."""
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
-    outputs.require_uncompressed(options.output)
-    outputs.require_free(options.output, [options.file], options.force)
+    outputs.require_corpus(options.output, [options.file], options.force)
     sentences, source, target = tag_columns.read(options.file), options.source, options.to
     if source is None:
         loaded = list(sentences)
         sentences, source = iter(loaded), tag_columns.scheme_of_all(loaded)
-    with atomic_write(options.output) as stream:
+    with outputs.opened(options.output) as stream:
         for sentence in sentences:
-            stream.write(str(sentence.converted(source, target)))
-    console.message(f"{source.name} converted to {target.name}: {options.output}")
+            stream.write(console.shown(str(sentence.converted(source, target)), stream))
+    console.message(f"{source.name} converted to {target.name}: {outputs.name_of(options.output)}")
     return 0
 
 
@@ -36,7 +34,7 @@ def _parser() -> Parser:
     )
     schemes = ", ".join(SCHEMES)
     parser.add_argument("file", metavar="FILE", help="file with columns; - is standard input")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="write to this file")
+    outputs.add_required(parser, "OUT")
     parser.add_argument(
         "--from",
         dest="source",

@@ -32,15 +32,12 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     task = console.choose(options.task, DEFAULTS, "task")
     _fill_in(options, task)
-    outputs.require_free(options.output, [], options.force)
+    outputs.require_corpus(options.output, [], options.force)
     lines = _expressions(options) if task == "listops" else _numbers(options)
-
-    from strukt.data.files import atomic_write
-
-    with atomic_write(options.output) as stream:
+    with outputs.opened(options.output) as stream:
         for line in lines:
             stream.write(line + "\n")
-    console.message(f"wrote {options.output}")
+    console.message(f"wrote {outputs.name_of(options.output)}")
     return 0
 
 
@@ -103,7 +100,7 @@ def _require_fitting_line(options: Namespace, widest: int) -> None:
 def _parser() -> Parser:
     parser = Parser("make", "Generate a corpus of random examples, one per line.")
     parser.add_argument("task", metavar="TASK", help=f"task of the corpus: {', '.join(DEFAULTS)}")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="write to this file")
+    outputs.add_required(parser, "FILE")
     parser.add_argument("-n", "--number", type=int, default=10_000, help="number of examples (10000)")
     parser.add_argument("--shortest", type=int, help="length of the shortest example, in numbers (5)")
     parser.add_argument(

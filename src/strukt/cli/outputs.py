@@ -25,6 +25,12 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
 
 
+def add_required(parser: argparse.ArgumentParser, metavar: str) -> None:
+    """Add the option `--output` of a command that writes nothing without it."""
+    help = "write to this file, atomically (- is standard output)"
+    parser.add_argument("-o", "--output", metavar=metavar, required=True, help=help)
+
+
 def require_free(
     path: str, inputs: Iterable[str], force: bool, models: Iterable[str] = (), endings: Sequence[str] = ()
 ) -> None:
@@ -73,14 +79,14 @@ def require_uncompressed(path: str) -> None:
         raise UsageError(f"{path}: the output is not compressed; remove .gz from the name")
 
 
-def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: str) -> None:
+def require_corpus(path: str | None, inputs: Sequence[str], force: bool, models: Iterable[str] = ()) -> None:
     """Check that a command may write sentences to a file or to standard output.
 
     Args:
         path: The output file; None or `-` for standard output.
         inputs: Corpora that the command reads; `-` is standard input.
         force: Permit an existing file, unless the command reads it.
-        model: The folder of the model that the command reads.
+        models: Folders of the models that the command reads.
 
     Raises:
         UsageError: If the output may not be written: see `require_free`, `require_uncompressed` and
@@ -90,7 +96,7 @@ def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: 
         require_no_loop(inputs)
         return
     require_uncompressed(path)
-    require_free(path, inputs, force, [model])
+    require_free(path, inputs, force, models)
 
 
 @contextlib.contextmanager
@@ -105,6 +111,11 @@ def opened(path: str | None) -> Iterator[TextIO]:
 
     with atomic_write(path) as stream:
         yield stream
+
+
+def name_of(path: str) -> str:
+    """Return the name of an output file in messages."""
+    return "standard output" if path == STANDARD_OUTPUT else path
 
 
 def write(path: str, content: str) -> None:

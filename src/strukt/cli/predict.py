@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
     if _into_folder(options):
         _check(options)
         return _predict_shards(options)
-    outputs.require_corpus(options.output, options.file, options.force, options.model)
+    outputs.require_corpus(options.output, options.file, options.force, [options.model])
 
     from strukt.scale.annotation import Annotation
     from strukt.train import saved_model

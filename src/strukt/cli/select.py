@@ -25,7 +25,7 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     require_least(options, number=1)
     corpora.require_files(options.file)
-    outputs.require_corpus(options.output, options.file, options.force, options.model)
+    outputs.require_corpus(options.output, options.file, options.force, [options.model])
 
     from strukt.train import saved_model
 
@@ -66,7 +66,9 @@ def _parser() -> Parser:
         action="store_true",
         help="print a table with entropy, file and line, instead of the sentences",
     )
-    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file, atomically")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="write to this file, atomically (- is standard output)"
+    )
     add_format(parser)
     outputs.add_force(parser)
     return parser
