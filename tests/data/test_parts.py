@@ -153,3 +153,42 @@ def test_a_comment_is_one_line_with_a_mark():
     for text in ("text", "# a\n# b", "# a\r", "# a\0", ""):
         with pytest.raises(ValueError, match="comments: got one that is not a single line beginning with '#'"):
             in_comments().with_comments([text])
+
+
+def test_a_complete_sentence_forbids_no_parts_of_its_kind():
+    sentence = in_comments(*PARTS).with_comments(['# forbidden = {"word": 7}', "# note"])
+    assert sentence.completed("arc").comments == [
+        PARTS[0].comment(), PARTS[3].comment(), '# forbidden = {"word": 7}', "# note"
+    ]
+    assert sentence.completed("tag", "arc", "span").forms == sentence.forms
+    plain = conllu.from_forms(["It"])
+    assert plain.completed("tag", "arc", "span") is plain
+
+
+def test_a_complete_sentence_is_not_partial():
+    text = f"# entities = partial\n{PARTS[3].comment()}\n{PARTS[0].comment()}\n{in_comments()}"
+    [sentence] = entity_notes.read(io.StringIO(text))
+    assert sentence.completed("tag", "arc").is_partial
+    complete = sentence.completed("span")
+    assert (complete.plain.comments, complete.is_partial) == ([PARTS[0].comment()], False)
+    assert complete.completed("span") is complete
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"tokens": ["a"], "partial": true, "id": 1.0}', '{"tokens": ["a"], "id": 1.0}'),
+        ('{ "partial": true , "tokens": ["a"] }', '{ "tokens": ["a"] }'),
+        (
+            '{"tokens": ["a"], "forbidden": [{"start": 0, "end": 1, "label": "X"}], "partial": false}',
+            '{"tokens": ["a"]}',
+        ),
+        ('{"tokens": ["a"], "partial": false}', '{"tokens": ["a"], "partial": false}'),
+    ],
+)
+def test_complete_json_lines_keep_their_other_keys(line, expected):
+    [sentence] = json_lines.read(io.StringIO(line))
+    assert str(sentence.completed("tag", "arc")) == line + "\n"
+    complete = sentence.completed("span")
+    assert str(complete).replace("{ ", "{") == expected.replace("{ ", "{") + "\n"
+    assert (complete.is_partial, complete.forbidden) == (False, [])

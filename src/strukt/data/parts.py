@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -110,6 +110,30 @@ def _is_place(kind: str, place: Sequence[Any], length: int) -> bool:
         return bool(0 <= first < last <= length)
     is_head = kind == "tag" or (0 <= last <= length and last != first)
     return bool(1 <= first <= length and is_head)
+
+
+def without_forbidden(lines: Sequence[str], kinds: Collection[str], length: int) -> list[str]:
+    r"""Return the lines of a CoNLL-U sentence without the comments that forbid parts of some kinds.
+
+    Args:
+        lines: The lines of the sentence.
+        kinds: The kinds of the parts; comments that describe no part stay.
+        length: Number of words of the sentence.
+
+    Examples:
+        >>> without_forbidden(['# forbidden = {"word": 1, "head": 2}', "1\tIt"], ["arc"], 2)
+        ['1\tIt']
+    """
+
+    def stays(text: str) -> bool:
+        if not text.startswith(_COMMENT):
+            return True
+        try:
+            return part_of(json.loads(text.removeprefix(_COMMENT)), length).kind not in kinds
+        except ValueError:
+            return True
+
+    return [*filter(stays, lines)]
 
 
 def forbidden_in(block: Block, length: int, report: Report = stop) -> list[Part]:

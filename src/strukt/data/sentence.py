@@ -84,6 +84,17 @@ class Sentence(Shown, ABC):
         """
         raise ValueError("parts: this format cannot forbid parts of structures; give CoNLL-U or JSON lines")
 
+    def completed(self: SentenceT, *kinds: str) -> SentenceT:  # noqa: ARG002
+        """Return a copy that is not marked as partially annotated, and does not forbid parts of some kinds.
+
+        Predictions are written to such copies, since they take the place of the whole annotation.
+
+        Args:
+            kinds: The kinds of the parts, as in `Part`. The mark of partially annotated entities is removed with
+                the kind "span".
+        """
+        return self
+
     def standing_alone(self: SentenceT) -> SentenceT:
         """Return the sentence in a form that can be read without the earlier sentences of its file."""
         return self

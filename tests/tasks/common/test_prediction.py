@@ -5,6 +5,7 @@ import io
 import pytest
 
 from strukt.data import columns, conllu
+from strukt.data.parts import Part
 from strukt.tasks.common.prediction import WordPrediction
 from strukt.tasks.pipeline.prediction import JointPrediction
 
@@ -70,6 +71,13 @@ def test_probabilities_in_columns_are_removed():
     assert str(WordPrediction({"tag": ["Y", "X"]}).annotate(sentence)) == "a\tY\t_\ndog\tX\t_\n\n"
     [sentence] = columns.read(io.BytesIO(b"a\tp=\ndog\tY\n\n"))
     assert str(WordPrediction({"tag": ["Y", "X"]}).annotate(sentence)) == "a\tY\ndog\tX\n\n"
+
+
+@pytest.mark.parametrize(("columns", "left"), [(TAGS, "arc"), (ARCS, "tag"), (TAGS | ARCS, "")])
+def test_what_is_predicted_is_no_longer_forbidden(columns, left):
+    parts = [Part("tag", (1,), "X"), Part("arc", (1, 2), "a"), Part("span", (0, 1), "NP")]
+    annotated = WordPrediction(columns).annotate(SENTENCE.forbidding(parts))
+    assert [part.kind for part in annotated.forbidden] == [kind for kind in (left, "span") if kind]
 
 
 def test_the_picture_of_tags_shows_neither_arcs_nor_notes_of_the_sentence():

@@ -114,6 +114,15 @@ class Sentence(entities.Sentence):
         marked = self.plain.with_comments(["# entities = partial"])
         return Sentence(marked, self.fields, self.is_first, self._entities)
 
+    @override
+    def completed(self, *kinds: str) -> Sentence:
+        plain = self.plain.completed(*kinds)
+        if "span" in kinds and self.is_partial:
+            lines = [text for text in plain.block.lines if not _PARTIAL.fullmatch(text)]
+            block = replace(plain.block, lines=lines)
+            plain = reading.Sentence(block, parse(block, stop))
+        return self if plain is self.plain else Sentence(plain, self.fields, self.is_first, self._entities)
+
     def line_of(self, position: int) -> int:
         """Return the line number of the word at `position`, counted from 0."""
         return self.plain.words[position].line

@@ -19,7 +19,7 @@ from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block, blocks
 from strukt.data.files.problems import Problem, Report, stop
-from strukt.data.parts import Part, check_parts, forbidden_in
+from strukt.data.parts import Part, check_parts, forbidden_in, without_forbidden
 from strukt.data.sentence import Cell, add_note, cells, note_cells
 
 _COMMENT = re.compile(r"#[^\n\r\0]*")
@@ -108,6 +108,11 @@ class Sentence(sentence.Sentence):
     def forbidding(self, parts: Sequence[Part]) -> Sentence:
         check_parts(parts, len(self.words))
         return self.with_comments([part.comment() for part in parts])
+
+    @override
+    def completed(self, *kinds: str) -> Sentence:
+        lines = without_forbidden(self.block.lines, kinds, len(self.words))
+        return self if lines == self.block.lines else _sentence(replace(self.block, lines=lines))
 
     def with_comments(self, comments: Sequence[str]) -> Sentence:
         """Return a copy with further comments after the present ones.

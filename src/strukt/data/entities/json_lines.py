@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn
 from typing_extensions import override
 
 from strukt.data.entities import mentions
-from strukt.data.entities.json_text import around, repeated_key
+from strukt.data.entities.json_text import around, repeated_key, without
 from strukt.data.entities.mentions import Entity, check_entities, ordered
 from strukt.data.files import Source
 from strukt.data.files.blocks import Block
@@ -108,6 +108,12 @@ class Sentence(LineSentence, mentions.Sentence):
     @override
     def as_partial(self) -> Sentence:
         return self._with("partial", True)
+
+    @override
+    def completed(self, *kinds: str) -> Sentence:
+        if "span" not in kinds or not (self._is_partial or self._forbidden):
+            return self
+        return _sentence(self.block_with(without(self.block.lines[0], "partial", "forbidden")))
 
     def _with(self, key: str, value: object) -> Sentence:
         """Return a copy with another value of a key, which is added at the end if it is missing."""

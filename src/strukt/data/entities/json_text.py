@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\n\r]*")
+_COMMA = re.compile(r"^[ \t\n\r]*,[ \t\n\r]*")
 
 
 class Member(NamedTuple):
@@ -66,6 +67,26 @@ def around(text: str, key: str) -> tuple[str, str]:
             return text[: member.start], text[member.end :]
     end = entries[-1].end
     return f"{text[:end]}, {json.dumps(key)}: ", text[end:]
+
+
+def without(text: str, *keys: str) -> str:
+    """Return the text of an object without some keys and their values.
+
+    Args:
+        text: A valid JSON object in which other keys remain.
+        keys: The keys; those that the object does not have are ignored.
+
+    Examples:
+        >>> without('{"id": 1.50, "x": [ ], "y": 2 }', "x"), without('{"id": 1.50, "x": [ ]}', "id")
+        ('{"id": 1.50, "y": 2 }', '{"x": [ ]}')
+    """
+    entries = members(text)
+    start, end = text.index("{") + 1, entries[-1].end
+    ends = [start, *(entry.end for entry in entries)]
+    kept = [
+        text[before : entry.end] for before, entry in zip(ends, entries, strict=False) if entry.key not in keys
+    ]
+    return text[:start] + _COMMA.sub("", "".join(kept), 1) + text[end:]
 
 
 def repeated_key(text: str) -> str | None:

@@ -67,11 +67,12 @@ class WordPrediction:
 
         The probabilities of columns that are replaced, which an earlier prediction noted, are removed. If a
         sentence has probabilities of both arcs and tags, those of tags are noted as `p_tag`, and those of arcs as
-        `p`.
+        `p`. Tags or arcs that the annotation forbids are not forbidden any more.
         """
         has_tags = any(name in self.columns for name in _TAG_COLUMNS)
         has_arcs = "head" in self.columns
-        annotated = sentence.annotated(**self.columns)
+        kinds = [kind for kind, predicted in (("tag", has_tags), ("arc", has_arcs)) if predicted]
+        annotated = sentence.completed(*kinds).annotated(**self.columns)
         annotated = without_probabilities(annotated, tags=has_tags, arcs=has_arcs)
         if "p" not in self.notes:
             return annotated.with_misc(**self.notes) if self.notes else annotated

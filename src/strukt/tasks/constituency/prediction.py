@@ -21,8 +21,8 @@ class TreePrediction(SpanPrediction):
     tree: Tree
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the sentence with the predicted tree."""
-        return sentence.annotated(tree=self.tree)
+        """Return the sentence with the predicted tree; no spans are forbidden any more."""
+        return sentence.completed("span").annotated(tree=self.tree)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
         """Draw the tree over words and tags."""

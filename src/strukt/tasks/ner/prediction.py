@@ -19,6 +19,7 @@ class EntityPrediction(SpanPrediction):
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the predicted entities, and their probabilities if known.
 
+        The sentence is not partially annotated any more, and forbids no spans.
         CoNLL-U and columns have no place for the probabilities of entities; they are left out there.
         """
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
@@ -26,7 +27,8 @@ class EntityPrediction(SpanPrediction):
             round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
         ]
         written = known and not isinstance(sentence, (entity_notes.Sentence, layers.Sentence))
-        return sentence.annotated(entities=entities, **({"probabilities": known} if written else {}))
+        complete = sentence.completed("span")
+        return complete.annotated(entities=entities, **({"probabilities": known} if written else {}))
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
         """Draw the entities as brackets over the words."""
