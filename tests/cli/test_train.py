@@ -67,3 +67,9 @@ def test_sigterm_before_the_first_step_promises_nothing(treebank, tmp_path, caps
     assert main(["train", "tag", *corpora]) == 143
     assert capsys.readouterr() == ("", "stopped by SIGTERM\n")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("other", ["--dev", "--unlabelled"])
+def test_standard_input_is_one_corpus(other, capsys):
+    assert main(["train", "dependency", "--train", "-", other, "-"]) == 2
+    assert capsys.readouterr().err.startswith("error: - is given twice; standard input can be read only once")

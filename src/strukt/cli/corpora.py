@@ -38,10 +38,19 @@ def require_files(paths: Sequence[str]) -> None:
         DataError: If a path does not exist, or is a folder.
         UsageError: If `-` occurs twice.
     """
-    if list(paths).count(STANDARD_INPUT) > 1:
-        raise UsageError("- is given twice; standard input can be read only once, so give it once")
+    require_one_standard_input(paths)
     for path in paths:
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise DataError("there is no such file", path)
         if os.path.isdir(path):
             raise DataError("is a directory; give a file in it", path)
+
+
+def require_one_standard_input(paths: Sequence[str]) -> None:
+    """Check that at most one of the files of a command is standard input, which can be read only once.
+
+    Raises:
+        UsageError: If `-` occurs twice.
+    """
+    if list(paths).count(STANDARD_INPUT) > 1:
+        raise UsageError("- is given twice; standard input can be read only once, so give it once")

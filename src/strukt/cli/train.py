@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from strukt.cli import console
+from strukt.cli import console, corpora
 from strukt.cli.table import percentages
 from strukt.cli.termination import Terminated
 from strukt.errors import MissingExtraError
 from strukt.tasks import TASKS
+
+CORPORA = ("train", "dev", "unlabelled")
+"""The options that name corpora, of all tasks."""
 
 
 def run(arguments: list[str]) -> int:
@@ -22,6 +25,7 @@ def run(arguments: list[str]) -> int:
         return 0
     task = console.choose(arguments[0], TASKS, "task")
     order = _configuration().parse(task, arguments[1:])
+    corpora.require_one_standard_input([getattr(order.config, name, "") for name in CORPORA])
 
     from strukt.train.fit import fit
     from strukt.train.records import scores
