@@ -46,11 +46,25 @@ def test_an_empty_name_of_a_folder_is_refused(option):
             parse("tag", given)
 
 
-def test_a_file_is_read_and_later_options_win(tmp_path):
+def test_options_win_over_a_file_wherever_they_are(tmp_path):
     file = tmp_path / "tag.yaml"
     file.write_text("train: a.conllu\nencoder:\n  layers: 7\n  hidden: 9\n")
-    config = parse("tag", ["--config", str(file), "--encoder.layers", "8"]).config
-    assert (config.train, config.encoder.layers, config.encoder.hidden) == ("a.conllu", 8, 9)
+    for place in (0, 1, 2):
+        for given in (["--config", str(file)], [f"--config={file}"]):
+            arguments = [["--encoder.layers=8"], ["--resume"]]
+            arguments.insert(place, given)
+            config = parse("tag", [part for each in arguments for part in each]).config
+            assert (config.train, config.encoder.layers, config.encoder.hidden) == ("a.conllu", 8, 9)
+
+
+def test_options_win_over_the_file_of_a_group_and_later_files_over_earlier_ones(tmp_path):
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("layers: 7\nhidden: 9\nheads: 4\n")
+    second.write_text("hidden: 10\nheads: 5\n")
+    files = ["--encoder", str(first), f"--encoder={second}"]
+    for arguments in (["--encoder.heads=6", *files], [*files, "--encoder.heads=6"]):
+        encoder = parse("tag", arguments).config.encoder
+        assert (encoder.layers, encoder.hidden, encoder.heads) == (7, 10, 6)
 
 
 def test_what_is_printed_can_be_read_again(tmp_path, capsys):

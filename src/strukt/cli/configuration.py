@@ -41,7 +41,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
 
     Args:
         task: The name of the task.
-        arguments: The arguments after the name; options override files that are named before them.
+        arguments: The arguments after the name; options override files, and later files override earlier ones.
 
     Raises:
         UsageError: If an option is unknown or has an invalid value, on the command line or in the file.
@@ -56,8 +56,11 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     option_files.require_shallow_values(arguments)
     for folder in filter(None, option_files.named(arguments, ["--initial_model"])):
         parser.set_defaults(_options_of_model(task, folder))
-    arguments = _with_values(task, _with_shipped(task, arguments))
-    for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
+    groups = [f"--{group}" for group in _groups(parser)]
+    arguments = option_files.files_first(
+        _with_values(task, _with_shipped(task, arguments)), ["--config", *groups]
+    )
+    for path in option_files.named(arguments, groups):
         option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
     for name in ("output", "initial_model"):

@@ -253,4 +253,26 @@ def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     return values
 
 
+def files_first(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Move options that name files, with their values, before all others, so that these override the files.
+
+    Args:
+        arguments: The command line.
+        options: The names of the options, with their dashes.
+
+    Examples:
+        >>> files_first(["--x", "1", "--config", "a.yaml", "--config=b.yaml"], ["--config"])
+        ['--config', 'a.yaml', '--config=b.yaml', '--x', '1']
+    """
+    files: list[str] = []
+    others: list[str] = []
+    before = ""
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        is_value = before in options and not argument.startswith("-")
+        (files if is_value or name in options else others).append(argument)
+        before = "" if equals else argument
+    return [*files, *others]
+
+
 jsonargparse.set_loader(MODE, load, exceptions=(yaml.YAMLError, OptionsError))
