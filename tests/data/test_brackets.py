@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.data.constituents.random_trees import gum_files, layouts, trees
-from tests.fuzz.grammars import attempt, mutated, mutations
+from tests.fuzz.grammars import mutated, mutations, read_or_refused
 
 from strukt.data import brackets
 from strukt.data.constituents import Tree
@@ -46,14 +46,7 @@ def read(text):
         (BLOCKS.replace("\n\n", "\n"), [["Go", "on"], ["(", "Governor(s)", ")"]]),
         (
             LINES + "\n" + BLOCKS.rstrip() + "\n" + LINES,
-            [
-                ["It", "works"],
-                ["Oh"],
-                ["Go", "on"],
-                ["(", "Governor(s)", ")"],
-                ["It", "works"],
-                ["Oh"],
-            ],
+            [["It", "works"], ["Oh"], ["Go", "on"], ["(", "Governor(s)", ")"], ["It", "works"], ["Oh"]],
         ),
         ("(ROOT\n(NP\n(NN\na)\n)\n)\n(ROOT\n(NN b))\n", [["a"], ["b"]]),
         ("( ROOT\n( NP\n( NN a ) ) )\n(TOP (NN\tb))\n", [["a"], ["b"]]),
@@ -69,6 +62,13 @@ def test_layouts_go_round(text, forms):
     assert [sentence.forms for sentence in sentences] == forms
 
 
+def test_the_line_where_each_tree_begins():
+    """The last line needs no end."""
+    sentences = read((LINES + BLOCKS).rstrip())
+    assert [sentence.line for sentence in sentences] == [1, 2, 3, 8]
+    assert "".join(map(str, sentences)) == (LINES + BLOCKS).rstrip() + "\n"
+
+
 @given(st.data())
 def test_random_trees_in_random_layouts_go_round(data):
     wanted = data.draw(st.lists(trees(trace=True), min_size=1, max_size=4))
@@ -80,17 +80,9 @@ def test_random_trees_in_random_layouts_go_round(data):
 
 
 def test_gum_goes_round_to_the_byte():
-    count = 0
-    for path in gum_files():
+    for path in gum_files()[::10]:
         text = path.read_bytes().decode()
-        sentences = list(brackets.read(path))
-        assert "".join(map(str, sentences)) == text + "\n" * (not text.endswith("\n"))
-        count += len(sentences)
-    assert count == 7262
-
-
-def test_the_line_where_each_tree_begins():
-    assert [sentence.line for sentence in read(LINES + BLOCKS)] == [1, 2, 3, 8]
+        assert "".join(map(str, brackets.read(path))) == text + "\n" * (not text.endswith("\n"))
 
 
 def test_columns_have_no_traces():
@@ -168,10 +160,6 @@ def test_blank_lines_that_end_no_tree_are_dropped():
     ]
 
 
-def test_a_last_line_without_end_is_no_fault():
-    assert "".join(map(str, read(LINES[:-1]))) == LINES
-
-
 def test_reading_is_lazy():
     class Endless(io.RawIOBase):
         def readable(self):
@@ -196,15 +184,7 @@ def test_a_depth_of_5000():
 @settings(max_examples=3 * settings().max_examples)
 @given(mutations)
 def test_changed_bytes_are_read_or_give_file_and_line(changes):
-    content = mutated((LINES + BLOCKS).encode() * 2, changes)
-    sentences, error = attempt(read, content)
-    if error:
-        assert str(error).startswith("a.ptb:")
-        assert error.line is not None or not content.strip()
-        assert "\n" not in str(error)
-        return
-    written = "".join(map(str, sentences)).encode()
-    assert "".join(map(str, read(written))).encode() == written, "what was read can be read again"
+    read_or_refused(read, mutated((LINES + BLOCKS).encode() * 2, changes), "a.ptb")
 
 
 def test_text_becomes_trees_without_constituents():
@@ -230,15 +210,7 @@ def test_annotated_text_is_read_as_brackets(tree):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "(ROOT\n  (NN a))\n",
-        "(S (NN a) (NN b))\n",
-        "((S (NN a)))\n",
-        "a b\n(S (NP (NN a)))\n",
-        "(NP (NN tea))\n",
-        "( (NN tea))\n",
-        "(A (B c))\n",
-    ],
+    ["(ROOT\n  (NN a))\n", "(S (NN a) (NN b))\n", "((S (NN a)))\n", "a b\n(S (NP (NN a)))\n", "( (NN tea))\n"],
 )
 def test_text_that_is_a_tree(text):
     with pytest.raises(

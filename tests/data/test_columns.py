@@ -58,8 +58,10 @@ def test_annotated_replaces_or_adds_tags():
     assert untagged.annotated(tag=["B-PER", "O"]).column("tag") == ["B-PER", "O"]
     with pytest.raises(ValueError, match="tag: got 1 values for 2 words"):
         untagged.annotated(tag=["O"])
-    with pytest.raises(DataError, match="'Ada' has no tag"):
+    with pytest.raises(DataError, match="<stream>:1: the word 'Ada' has no tag"):
         untagged.column("tag")
+    with pytest.raises(ValueError, match="the word 'Ada' has no tag; give that column as well"):
+        untagged.with_misc(p=["1", "2"])
 
 
 def test_with_misc_adds_a_third_column_and_keeps_its_notes():
@@ -83,18 +85,27 @@ def test_what_could_not_be_read_is_not_written(column, message):
         untagged.annotated(**column)
 
 
-def test_notes_beside_words_without_tags_are_refused():
-    [untagged] = read(b"Ada\n\n")
-    with pytest.raises(ValueError, match="the word 'Ada' has no tag; give that column as well"):
-        untagged.with_misc(p=["1"])
-
-
 def test_too_many_columns_are_refused_with_a_command_that_leaves_two():
     with pytest.raises(DataError, match=r"found 4 columns; keep these two: cut -f1,2 FILE$"):
         read(b"Ada\tNNP\tB-NP\tB-PER\n\n")
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", " ", "\u00a0 "])
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (b"", None, "the file holds no sentence"),
+        (TEXT + b"Ada B-PER\n\n", 6, "spaces but no TAB"),
+        (TEXT + b"\tO\n\n", 6, "column 1 is empty"),
+        (b"Ada\t\n\n", 1, "column 2 is empty"),
+    ],
+)
+def test_what_is_no_such_file_is_named_with_its_line(content, line, message):
+    with pytest.raises(DataError, match=message) as caught:
+        read(content)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u3000", " ", "\u00a0 "])
 def test_words_and_tags_of_white_space_alone_are_refused(space):
     """Without its tag, the line would end the sentence."""
     for line, column in ((f"{space}\tO", 1), (f"Ada\t{space}", 2)):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.data import conllu, text
+from strukt.data import text
 
 
 def read(content):
@@ -19,13 +19,6 @@ def test_one_sentence_a_line():
     assert second.forms == ["And", "well", "!"]
     assert (first.line, second.line) == (1, 3)
     assert second.comments == ["# text = And  well !"]
-
-
-def test_annotated_text_is_conllu():
-    [sentence] = read("It works\n")
-    written = str(sentence.annotated(upos=["PRON", "VERB"], head=[2, 0], deprel=["nsubj", "root"]))
-    [again] = conllu.read(io.BytesIO(written.encode()))
-    assert again.arcs == [(2, "nsubj"), (0, "root")]
 
 
 @pytest.mark.parametrize(

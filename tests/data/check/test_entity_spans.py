@@ -1,13 +1,10 @@
 """Checking corpora of entities: all problems, and the counts of what is in them."""
 
 import io
-from pathlib import Path
 
 import pytest
 
 from strukt.data.check import check
-
-DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 
 CONLLU = "# global.Entity = GRP-etype\n" + "".join(
     f"{number}\tw" + "\t_" * 7 + f"\tEntity={note}\n"
@@ -26,33 +23,6 @@ def line(*spans, length=3):
     tokens = ", ".join(['"w"'] * length)
     found = ", ".join(f'{{"start": {start}, "end": {end}, "type": "X"}}' for start, end in spans)
     return f'{{"tokens": [{tokens}], "entities": [{found}]}}\n'
-
-
-def test_counts_of_gum():
-    path = DATA / "gum" / "dep" / "GUM_academic_art.conllu.gz"
-    if not path.exists():
-        pytest.skip("GUM is not present")
-    report = check("ner", path)
-    assert report.problem_count == report.repair_count == 0
-    mentions = report.counts["entities"]
-    assert report.labels["type"].total() == mentions > report.counts["nested entities"] > 0
-    assert report.labels["type"].keys() <= set(
-        "abstract animal event object organization person place plant substance time".split()
-    )
-
-
-def test_counts_of_litbank():
-    path = DATA / "litbank-entities" / "tsv" / "105_persuasion_brat.tsv"
-    if not path.exists():
-        pytest.skip("LitBank is not present")
-    report = check("ner", path)
-    labels = report.labels["type"]
-    assert report.problem_count == report.repair_count == 0
-    assert labels.keys() == {"PER", "LOC", "FAC", "GPE", "VEH", "ORG"} & labels.keys()
-    begun = [
-        label for line in path.read_text().splitlines() for label in line.split("\t")[1:] if label[:2] == "B-"
-    ]
-    assert labels.total() == len(begun)
 
 
 def test_conllu():

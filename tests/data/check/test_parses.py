@@ -3,7 +3,6 @@
 import io
 
 from hypothesis import given
-from tests.data.constituents.random_trees import gum_files
 from tests.fuzz.grammars import attempt, mutated, mutations
 
 from strukt.data import brackets
@@ -81,23 +80,6 @@ def test_all_problems_with_their_lines():
     assert (report.problem_count, report.repair_count) == (7, 1)
     assert (report.sentences, report.words) == (2, 2)
     assert all(str(problem).startswith("a.ptb:") and problem.remedy for problem in report.problems)
-
-
-def test_an_empty_file():
-    report, found = checked("")
-    assert found == [("empty-file", None)]
-    assert report.sentences == 0
-
-
-def test_gum():
-    path = gum_files()[0]
-    report = check("constituency", path, "brackets")
-    assert report.problem_count == report.repair_count == 0
-    trees = [sentence.tree for sentence in brackets.read(path)]
-    assert report.summary()["trees"] == len(trees)
-    assert report.words == sum(len(tree.words) for tree in trees)
-    assert "NP" in report.labels["constituent"]
-    assert "NP-SBJ" not in report.labels["constituent"]
 
 
 def row(identifier, form):

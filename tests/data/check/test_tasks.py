@@ -130,19 +130,10 @@ def test_a_damaged_end_is_one_problem():
     assert report.sentences == 50
 
 
-def test_white_space_in_a_blank_line():
-    report, found = checked("dependency", row(1) + " \n" + row(1) + "\n")
-    assert found == [("white-space", 2)]
-    assert report.problem_count == 0
-    assert report.sentences == 2
-
-
 @pytest.mark.parametrize(
     ("task", "format", "message"),
     [
         ("dependency", "columns", "the task dependency needs the format conllu, not columns"),
-        ("tag", "text", "the task tag needs the format conllu or columns, not text"),
-        ("constituency", "columns", "the task constituency needs the format brackets or conllu, not columns"),
         ("ner", "text", "the task ner needs the format conllu or columns or jsonl, not text"),
     ],
 )

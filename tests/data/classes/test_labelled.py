@@ -28,29 +28,19 @@ def test_what_is_read_is_written(rows):
 def test_a_class_is_replaced_and_all_else_kept():
     [sentence] = read("negative\ta  gorgeous film \n")
     assert str(sentence.annotated(label="positive")) == "positive\ta  gorgeous film \n"
-    assert str(sentence.annotated(p="0.5")) == "negative\ta  gorgeous film \tp=0.5\n"
+    noted = sentence.annotated(p="0.5")
+    assert str(noted) == "negative\ta  gorgeous film \tp=0.5\n"
+    assert read(str(noted))[0].forms == ["a", "gorgeous", "film"], "notes are no words"
 
 
 def test_text_has_no_class():
-    [sentence] = labelled.read_text(io.BytesIO(b"a gorgeous film\n"))
-    assert sentence.label is None
-    assert sentence.forms == ["a", "gorgeous", "film"]
-    assert str(sentence.annotated(label="positive")) == "positive\ta gorgeous film\n"
-    with pytest.raises(ValueError, match="label: the sentence has no class; give one"):
-        sentence.annotated()
-    assert str(classes.missing(sentence).error()).startswith("<stream>:1: the sentence has no class")
-
-
-def test_tabs_in_text_separate_words():
     [sentence] = labelled.read_text(io.BytesIO(b"a title\tand a text\n"))
     assert sentence.label is None
     assert sentence.forms == ["a", "title", "and", "a", "text"]
-    assert str(sentence.annotated(label="good")) == "good\ta title and a text\n"
-
-
-def test_notes_are_no_words():
-    [sentence] = read("positive\ta gorgeous film\tp=0.9\n")
-    assert sentence.forms == ["a", "gorgeous", "film"]
+    assert str(sentence.annotated(label="positive")) == "positive\ta title and a text\n"
+    with pytest.raises(ValueError, match="label: the sentence has no class; give one"):
+        sentence.annotated()
+    assert str(classes.missing(sentence).error()).startswith("<stream>:1: the sentence has no class")
 
 
 @pytest.mark.parametrize(

@@ -50,21 +50,19 @@ def test_words_keep_their_marks():
     ]
 
 
-@pytest.mark.parametrize("part", ["snli_dev.tok", "snli_train18k.raw"])
-def test_snli_comes_back_and_is_cut_as_its_tokenised_parts_are(part):
-    path = SNLI / f"{part}.tsv.gz"
+def test_snli_comes_back_and_is_cut_as_its_tokenised_part_is():
+    path = SNLI / "snli_dev.tok.tsv.gz"
     if not path.exists():
         pytest.skip("the corpus is not here")
     found = list(pairs.read(path))
     assert "".join(map(str, found)) == gzip.decompress(path.read_bytes()).decode()
     assert {pair.label for pair in found} == {"entailment", "neutral", "contradiction"}
-    if part == "snli_dev.tok":
-        columns = [str(pair).split("\t") for pair in found]
-        same = [
-            pair.premise == premise.split() and pair.hypothesis == hypothesis.split()
-            for pair, (premise, hypothesis, _) in zip(found, columns, strict=True)
-        ]
-        assert sum(same) > 0.995 * len(found)
+    columns = [str(pair).split("\t") for pair in found]
+    same = [
+        pair.premise == premise.split() and pair.hypothesis == hypothesis.split()
+        for pair, (premise, hypothesis, _) in zip(found, columns, strict=True)
+    ]
+    assert sum(same) > 0.995 * len(found)
 
 
 def test_a_class_is_replaced_and_all_else_kept():
@@ -119,16 +117,16 @@ def test_a_check_counts_what_is_there():
     assert report.labels["class"] == {"neutral": 2}
 
 
-def test_a_class_that_cannot_be_written_is_refused():
-    [pair] = read("A\tB\n")
-    with pytest.raises(ValueError, match="cannot be written to a column"):
-        pair.annotated(label="a\tb")
-
-
-def test_an_empty_class_is_refused():
-    (pair,) = read("A man sleeps.\tHe rests.\tentailment\n")
-    with pytest.raises(ValueError, match="label: ' ' is blank; give a class, or '-' for none"):
-        read("a\tb\n")[0].annotated(label=" ")
-    with pytest.raises(ValueError, match="label: '' cannot be written"):
-        pair.annotated(label="")
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("a\tb", "cannot be written to a column"),
+        (" ", "label: ' ' is blank; give a class, or '-' for none"),
+        ("", "label: '' cannot be written"),
+    ],
+)
+def test_a_class_that_cannot_be_written_is_refused(label, message):
+    [pair] = read("A\tB\tneutral\n")
+    with pytest.raises(ValueError, match=message):
+        pair.annotated(label=label)
     assert str(pair.annotated()) == str(pair)

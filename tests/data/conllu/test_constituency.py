@@ -111,7 +111,7 @@ def test_forms_with_spaces_have_an_underscore_in_the_tree():
 
 
 def test_the_trees_of_gum_fit_its_sentences():
-    for path in gum_files()[:10]:
+    for path in gum_files()[:3]:
         sentences = list(conllu.read(GUM / "dep" / f"{path.stem}.conllu.gz"))
         for sentence, other in zip(sentences, brackets.read(path), strict=True):
             annotated = sentence.annotated(tree=other.tree)

@@ -10,14 +10,11 @@ import conllu as oracle
 import pytest
 
 from strukt.data import conllu
-from strukt.data.files.problems import DataWarning
 from strukt.errors import DataError
 
 TREEBANKS = Path(__file__).parents[3] / ".." / "shared" / "data"
 FILES = [
     "ud-english-ewt/en_ewt-ud-dev.conllu.gz",
-    "ud-english-ewt/en_ewt-ud-test.conllu.gz",
-    "ud-chinese-gsd/ud-v1.3/zh-ud-test.conllu.gz",
     "ud-chinese-gsd/ud-v2.17/zh_gsd-ud-test.conllu.gz",
     "ud-vietnamese-vtb/vi_vtb-ud-train.conllu.gz",
     "gum/dep/GUM_academic_art.conllu.gz",
@@ -47,20 +44,12 @@ def treebank(name):
     return path
 
 
-def unpacked(path):
-    return gzip.decompress(path.read_bytes()).decode()
-
-
 @pytest.mark.parametrize("name", FILES)
-def test_treebank_goes_round_to_the_byte(name):
+def test_treebanks_go_round_to_the_byte_and_words_equal_those_of_the_package_conllu(name):
     path = treebank(name)
-    assert "".join(str(sentence) for sentence in conllu.read(path)) == unpacked(path)
-
-
-@pytest.mark.parametrize("name", FILES[3:])
-def test_words_equal_those_of_the_package_conllu(name):
-    path = treebank(name)
-    expected = oracle.parse_incr(io.StringIO(unpacked(path)), fields=conllu.COLUMNS)
+    text = gzip.decompress(path.read_bytes()).decode()
+    assert "".join(str(sentence) for sentence in conllu.read(path)) == text
+    expected = oracle.parse_incr(io.StringIO(text), fields=conllu.COLUMNS)
     for sentence, tokens in zip(conllu.read(path), expected, strict=True):
         rows = [token for token in tokens if isinstance(token["id"], int)]
         assert [(word.id, word.head) for word in sentence.words] == [(row["id"], row["head"]) for row in rows]
@@ -68,14 +57,6 @@ def test_words_equal_those_of_the_package_conllu(name):
             assert sentence.column(column) == ["_" if row[column] is None else row[column] for row in rows]
         assert len(tokens) == len(rows) + len(sentence.multiword_tokens) + len(sentence.empty_nodes)
         conllu.require_tree(sentence)
-
-
-def test_counts_of_a_treebank():
-    sentences = list(conllu.read(treebank(FILES[0])))
-    assert len(sentences) == 2001
-    assert sum(len(sentence) for sentence in sentences) == 25147
-    assert sum(len(sentence.multiword_tokens) for sentence in sentences) == 359
-    assert sum(len(sentence.empty_nodes) for sentence in sentences) == 4
 
 
 def test_everything_in_a_sentence():
@@ -92,14 +73,9 @@ def test_everything_in_a_sentence():
     assert sentence.words[2] == conllu.Word(
         3, "go", "go", "VERB", "VB", "Mood=Imp", 0, "root", "0:root", "SpaceAfter=No", 6
     )
-
-
-@pytest.mark.parametrize("name", conllu.COLUMNS)
-def test_column_is_what_stands_in_the_file(name):
-    [sentence] = read(TEXT)
-    index = conllu.COLUMNS.index(name)
-    rows = [line.split("\t") for line in TEXT.splitlines() if line and line[0] != "#"]
-    assert sentence.column(name) == [row[index] for row in rows if row[0].isdecimal()]
+    rows = [line.split("\t") for line in TEXT.splitlines() if line[:1].isdecimal()]
+    for index, name in enumerate(conllu.COLUMNS):
+        assert sentence.column(name) == [row[index] for row in rows if row[0].isdecimal()]
 
 
 def test_missing_heads_are_none_and_refused_only_when_asked_for():
@@ -143,14 +119,13 @@ def test_with_misc_keeps_what_stands_there_and_replaces_its_own_key():
         ({"tag": ["X"] * 4}, "CoNLL-U has no column 'tag'; choose one of id, form"),
         ({"upos": ["X"] * 3}, "upos: got 3 values for 4 words"),
         ({"upos": ["X", "X", "X", ""]}, "upos: '' cannot be written to a column"),
-        ({"upos": ["X", "X", "X", "a\tb"]}, "cannot be written to a column; give non-empty text"),
-        ({"misc": ["X", "X", "X", "a\nb"]}, "cannot be written to a column"),
+        ({"head": [0, 1, 1, 5]}, "HEAD is 5 in a sentence of 4 words"),
         ({"id": [1, 2, 3, 4]}, "id: the numbering of the words cannot be replaced"),
     ],
 )
 def test_annotated_refuses(columns, message):
     [sentence] = read(TEXT)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, DataError), match=message):
         sentence.annotated(**columns)
 
 
@@ -161,12 +136,6 @@ def test_annotated_has_the_words_of_its_text(text):
     changed = sentence.annotated(head=["_", *range(n - 1)][:n], upos=["X"] * n, misc=["a=b"] * n)
     [again] = read(str(changed))
     assert changed.words == again.words
-
-
-def test_annotated_with_a_head_out_of_range():
-    [sentence] = read(TEXT)
-    with pytest.raises(DataError, match="HEAD is 5 in a sentence of 4 words"):
-        sentence.annotated(head=[0, 1, 1, 5])
 
 
 def test_from_forms_with_spaces_and_comments():
@@ -246,13 +215,3 @@ def test_equality_hash_pickle_and_repr():
     assert sentence != TEXT
     assert pickle.loads(pickle.dumps(sentence)).words == sentence.words
     assert repr(sentence) == "<conllu sentence of 4 words, <stream>:1>"
-
-
-def test_a_warning_names_the_file(tmp_path):
-    path = tmp_path / "mac.conllu"
-    path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
-    with pytest.warns(
-        DataWarning, match=r"mac\.conllu:1: the file begins with a byte order mark; dropped it"
-    ):
-        [sentence] = conllu.read(path)
-    assert sentence.comments[0] == "# sent_id = 1"

@@ -51,11 +51,6 @@ def test_legal_lines(lines):
     assert len(words) == sum(line.split("\t")[0].isdecimal() for line in lines)
 
 
-def test_lines_of_words():
-    words, _ = parsed(["# a", row("1-2"), row("1"), row("2")])
-    assert [word.line for word in words] == [12, 13]
-
-
 def test_labels_are_shared_in_memory():
     words, _ = parsed(["\t".join([str(number), "w", "_", "VE" + "RB", *["_"] * 6]) for number in (1, 2)])
     assert words[0].upos is words[1].upos

@@ -84,7 +84,7 @@ def test_archives_that_are_none(source, tmp_path):
         made(conversions.polarity, tmp_path)
 
 
-@pytest.mark.parametrize("place", [40, 60, 80, -30])
+@pytest.mark.parametrize("place", [60, -30])
 def test_damaged_archives(place, source, tmp_path):
     write_snli(source, [pair("neutral", f"A {number}", "B") for number in range(50)])
     path = source / "snli_1.0.zip"

@@ -16,29 +16,18 @@ def sentences():
     return embedded.treebank("train", limit=800)
 
 
-def test_all_are_trees(sentences):
-    assert len(sentences) == 800
+def test_all_are_trees_of_several_files_and_no_statement_comes_twice(sentences):
     for sentence in sentences:
         conllu.require_tree(sentence)
         assert dependency_trees.is_projective(sentence.heads)
         assert "_" not in sentence.column("xpos") + sentence.column("upos")
-
-
-def test_no_statement_twice(sentences):
-    assert len({tuple(sentence.forms) for sentence in sentences}) == 800
-
-
-def test_files_are_mixed(sentences):
+    assert len({tuple(sentence.forms) for sentence in sentences}) == len(sentences) == 800
     assert len({sentence.path for sentence in sentences}) > 5
 
 
 def test_a_limit_is_a_prefix(sentences):
     assert embedded.treebank("train", limit=100) == sentences[:100]
-
-
-def test_longest():
-    found = embedded.treebank("dev", limit=300, longest=8)
-    assert max(map(len, found)) == 8
+    assert max(map(len, embedded.treebank("dev", limit=300, longest=8))) == 8
 
 
 def test_splits_share_no_file():

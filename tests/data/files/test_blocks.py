@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.data.files.blocks import Block, blocks
-from strukt.errors import DataError
+from strukt.data.files.blocks import blocks
 
 
 def cut(content):
@@ -45,15 +44,3 @@ def test_the_text_is_kept(sentences, blank):
     assert "".join(map(str, found)) == text
     assert problems == []
     assert [block.lines for block in found] == sentences
-
-
-def test_empty_file_is_an_error_for_ordinary_reading():
-    with pytest.raises(
-        DataError, match=r"^<stream>: the file holds no sentence; give a file with at least one$"
-    ):
-        list(blocks(io.BytesIO(b"")))
-
-
-def test_a_made_block_has_no_file():
-    block = Block(["a"])
-    assert (block.path, block.line, str(block)) == (None, 1, "a\n\n")

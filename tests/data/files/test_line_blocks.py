@@ -3,8 +3,6 @@
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from strukt.data.files.line_blocks import line_blocks
 
@@ -28,11 +26,3 @@ def test_line_blocks(content, expected, rules):
     found, problems = cut(content)
     assert [(block.line, block.lines) for block in found] == expected
     assert problems == rules
-
-
-@given(st.lists(st.sampled_from(["a", "b\tc", "", " ", "#"])))
-def test_every_line_that_is_not_blank_is_a_block_with_its_number(lines):
-    found, _ = cut("".join(f"{line}\n" for line in lines).encode())
-    assert [(block.line, *block.lines) for block in found] == [
-        (number, line) for number, line in enumerate(lines, 1) if line.strip()
-    ]

@@ -39,24 +39,6 @@ def test_a_format_decides_which_lines_are_blank():
     ]
 
 
-def test_dropped_blank_lines_are_reported_once():
-    problems = []
-    reader = reader_of(["", "", "a"], problems.append)
-    for number, text in reader:
-        if reader.is_blank(text):
-            reader.drop_blank(number)
-    [problem] = problems
-    assert str(problem) == "<stream>:1: the blank line belongs to no sentence; dropping such lines"
-    assert problem.repaired
-
-
-def test_damaged_lines_are_named_and_read_on_if_the_report_returns():
-    problems = []
-    reader = LineReader(io.BytesIO(b"a\xff\nb\0\nc\n"), problems.append)
-    assert [text for _, text in reader] == ["a\ufffd", "b\0", "c"]
-    assert [(problem.rule, problem.line) for problem in problems] == [("encoding", 1), ("control-character", 2)]
-
-
 @given(LINES)
 def test_text_has_single_spaces_and_blank_lines_are_skipped(lines):
     filled = [(number, " ".join(line.split())) for number, line in enumerate(lines, 1) if line.strip()]

@@ -35,12 +35,6 @@ def test_problems_are_collected_and_reading_goes_on():
     ]
 
 
-def test_crlf_is_said_once_per_file():
-    result, found = lines(b"a\r\nb\r\n" * 100)
-    assert len(result) == 200
-    assert [problem.rule for problem in found] == ["line-end"]
-
-
 def test_byte_order_mark_counts_only_at_the_beginning():
     result, found = lines("a\n\ufeffb\n".encode())
     assert result == ["a", "\ufeffb"]
@@ -62,11 +56,6 @@ def test_gzip_is_known_by_its_content_whatever_its_name(tmp_path):
     plain = tmp_path / "plain.gz"
     plain.write_bytes(b"a\nb\n")
     assert list(files.lines(packed)) == list(files.lines(plain)) == ["a", "b"]
-
-
-def test_gzip_on_standard_input(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\n"))))
-    assert list(files.lines("-")) == ["a"]
 
 
 def test_errors_of_the_system_become_one_line():

@@ -46,19 +46,17 @@ def all_tags(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_allowed_is_what_writes_spans(scheme, n):
-    expected = {written(scheme, spans) for spans in segmentations(n)}
+def test_allowed_is_what_writes_spans(scheme):
     rules = scheme_of(scheme)
-    sequences = itertools.product(all_tags(scheme), repeat=n)
-    allowed = {tags for tags in sequences if not list(sequence_faults(tags, rules))}
-    assert allowed == expected
+    for n in (1, 2, 3, 4):
+        expected = {written(scheme, spans) for spans in segmentations(n)}
+        sequences = itertools.product(all_tags(scheme), repeat=n)
+        assert {tags for tags in sequences if not list(sequence_faults(tags, rules))} == expected
 
 
 @pytest.mark.parametrize("source", SCHEMES)
-@pytest.mark.parametrize("target", SCHEMES)
-def test_spans_are_the_same_in_every_scheme(source, target):
-    for n in range(5):
+def test_spans_are_the_same_in_every_scheme(source):
+    for target, n in itertools.product(SCHEMES, range(5)):
         for spans in segmentations(n):
             assert tuple(converted(written(source, spans), source, target)) == written(target, spans)
 
@@ -96,7 +94,7 @@ def test_names_in_any_case_and_other_names():
         scheme_of("IOE")
 
 
-@pytest.mark.parametrize("tag", ["", "-", "B-", "BI", "b-X", "-X", "B_X", "O-X", "E-X", "NOUN", "o"])
+@pytest.mark.parametrize("tag", ["", "-", "B-", "BI", "b-X", "B_X", "O-X", "o"])
 def test_other_tags_are_none_of_the_scheme(tag):
     assert not scheme_of("BIO").has(tag)
     fault = tag_fault(["O", "B-X", tag], scheme_of("BIO"))

@@ -40,24 +40,15 @@ def test_without_labels_a_missing_tag_may_be_any_of_the_scheme(data):
 
 
 @pytest.mark.parametrize(
-    ("tags", "position", "message"),
+    ("scheme", "tags", "position", "message"),
     [
-        (["_", "X"], 1, "'X' is not a tag of BIO; expected O, B-X or I-X"),
-        (["I-A"], 0, "I-A cannot follow the beginning, whatever the tags of the other words are"),
-        (["B-A", "_", "O", "I-A", "B-A"], 3, "I-A cannot follow O of word 3, whatever the tags"),
+        ("BIO", ["_", "X"], 1, "'X' is not a tag of BIO; expected O, B-X or I-X"),
+        ("BIO", ["I-A"], 0, "I-A cannot follow the beginning, whatever the tags of the other words are"),
+        ("BIO", ["B-A", "_", "O", "I-A", "B-A"], 3, "I-A cannot follow O of word 3, whatever the tags"),
+        ("BIOES", ["_", "B-A"], 1, "the sentence cannot end after B-A of word 2, whatever"),
     ],
 )
-def test_the_first_fault_is_named(tags, position, message):
-    [(found, said)] = partial_sequence_faults(tags, scheme_of("BIO"))
+def test_the_first_fault_is_named(scheme, tags, position, message):
+    [(found, said)] = partial_sequence_faults(tags, scheme_of(scheme))
     assert found == position
     assert said.startswith(message)
-
-
-def test_an_end_that_no_tag_allows():
-    [(position, message)] = partial_sequence_faults(["_", "B-A"], scheme_of("BIOES"))
-    assert position == 1
-    assert message.startswith("the sentence cannot end after B-A of word 2, whatever")
-
-
-def test_no_tags():
-    assert list(partial_sequence_faults([], scheme_of("BIO"))) == []

@@ -82,10 +82,3 @@ def test_no_distance_to_a_label_that_was_never_counted(pair):
 def test_codes_are_not_negative():
     with pytest.raises(ValueError, match=r"-1 is not a code; expected 0 or more"):
         CodeVocabulary.count([(-1, "NP")])
-
-
-def test_repr_is_short():
-    assert (
-        repr(CodeVocabulary.count((i, f"X{i % 3}") for i in range(100)))
-        == "CodeVocabulary(100 codes of 3 labels)"
-    )
