@@ -1,16 +1,17 @@
-"""Scores of nested entities, by hand, against arithmetic of sets, and for flat ones against span scores."""
+"""Scores of nested entities against arithmetic of sets."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.data.entities.test_mentions import contains, entities
 
-from strukt.data.entities import Entity
 from strukt.metrics.entities import EntityF1
 
 sentences = st.lists(
     st.tuples(entities, entities).map(lambda pair: (pair[0], pair[1] + pair[0][::2])), min_size=1, max_size=4
 )
+
+
 def scored(pairs):
     score = EntityF1()
     for gold, predicted in pairs:
@@ -68,38 +69,6 @@ def test_order_and_repetition_do_not_matter(pairs):
     again = scored((gold[::-1] * 2, predicted[::-1] * 2) for gold, predicted in reversed(pairs))
     assert again.result() == once.result()
     assert again.details() == once.details()
-
-
-def test_by_hand():
-    # Gold: an event over all, in it a person, in that a place; beside them a time.
-    gold = [Entity(0, 4, "event"), Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(5, 6, "time")]
-    # The event is missed, so that the person moves to depth 0 and the place to depth 1; one is wrong.
-    predicted = [Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(0, 1, "person"), Entity(5, 6, "time")]
-    score = scored([(gold, predicted)])
-    # Nested: gold person and place, both found; predicted place and the wrong person, of which the place is right.
-    assert score.result() == {
-        "precision": 75.0,
-        "recall": 75.0,
-        "f1": 75.0,
-        "nested_f1": pytest.approx(2 * 50 * 100 / 150),
-    }
-    details = score.details()
-    assert details["type"] == {
-        "event": {"precision": 0.0, "recall": 0.0, "f1": 0.0, "gold": 1},
-        "person": {"precision": 50.0, "recall": 100.0, "f1": pytest.approx(200 / 3), "gold": 1},
-        "place": {"precision": 100.0, "recall": 100.0, "f1": 100.0, "gold": 1},
-        "time": {"precision": 100.0, "recall": 100.0, "f1": 100.0, "gold": 1},
-    }
-    assert details["depth"] == {
-        "0": {"precision": 100.0, "recall": 50.0, "f1": pytest.approx(200 / 3), "gold": 2},
-        "1": {"precision": 50.0, "recall": 100.0, "f1": pytest.approx(200 / 3), "gold": 1},
-        "2": {"precision": 0.0, "recall": 100.0, "f1": 0.0, "gold": 1},
-    }
-
-
-def test_entities_do_not_run_over_sentences():
-    score = scored([([Entity(0, 1, "A")], []), ([], [Entity(0, 1, "A")])])
-    assert score.result()["f1"] == 0
 
 
 def test_nothing_yet():

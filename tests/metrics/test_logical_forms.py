@@ -74,8 +74,3 @@ def test_what_tags_cannot_express_is_wrong():
     score.update(gold, tagged)
     assert score.result() == dict.fromkeys(("sentences", "forms", *Tags._fields), 0.0)
     assert score.tags["role"].words == 0
-
-
-def test_nothing_is_zero():
-    assert LogicalForms().result() == dict.fromkeys(("sentences", "forms", *Tags._fields), 0.0)
-    assert LogicalForms().details() == {"case": {}}

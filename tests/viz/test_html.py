@@ -45,19 +45,17 @@ def text():
     return page([first, Diagram(["<i>&"], ["X"]), brackets, table], "parser · <Dogs> & bark")
 
 
-def test_every_element_is_closed_in_order(text):
+def test_every_picture_is_a_figure_and_every_element_closed_in_order(text):
     assert Page(text).open == []
+    assert text.count("<figure>") == text.count("<svg ") == 4
     assert text.startswith("<!DOCTYPE html>\n")
 
 
-def test_nothing_is_loaded_from_outside(text):
+def test_nothing_is_loaded_from_outside_and_there_is_no_script(text):
     assert not re.findall(r"(?:src|href)\s*=|url\(|@import|<script|<link|<iframe", text)
+    assert not [name for _, name, _ in Page(text).attributes if name.startswith("on")]
     addresses = re.findall(r"\w+://[^\"]*", text)
     assert set(addresses) == {"http://www.w3.org/2000/svg"}, "only the name of the SVG vocabulary"
-
-
-def test_there_is_no_script_in_attributes(text):
-    assert not [name for _, name, _ in Page(text).attributes if name.startswith("on")]
 
 
 def test_text_is_escaped(text):
@@ -65,10 +63,6 @@ def test_text_is_escaped(text):
     assert shown.count("<i>&") == 2
     assert {"<NP>", "<b>", "<i>", "&"} <= set(shown)
     assert "parser · <Dogs> & bark" in shown
-
-
-def test_one_figure_per_picture(text):
-    assert text.count("<figure>") == text.count("<svg ") == 4
 
 
 def test_light_and_dark(text):

@@ -36,6 +36,7 @@ PICTURES = {
 @pytest.mark.parametrize("kind", PICTURES)
 def test_every_kind_is_drawn_in_the_one_style(kind):
     picture = draw(PICTURES[kind])
+    assert PICTURES[kind]._repr_svg_() == document(PICTURES[kind]), "a notebook shows it"
     title, description = told(ElementTree.fromstring(picture))
     assert title
     assert description == PICTURES[kind].description()

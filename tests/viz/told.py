@@ -1,6 +1,8 @@
-"""What is read out of a picture."""
+"""What is in a picture, and what is read out of it."""
 
 import xml.etree.ElementTree as ElementTree
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
 def told(element: ElementTree.Element) -> tuple[str, str]:
@@ -12,3 +14,9 @@ def told(element: ElementTree.Element) -> tuple[str, str]:
         "desc",
     )
     return title.text or "", description.text or ""
+
+
+def elements(drawing: str, kind: str, role: str) -> list[ElementTree.Element]:
+    """The elements of a kind in an SVG that have a role."""
+    picture = ElementTree.fromstring(drawing)
+    return [element for element in picture.iter(NAMESPACE + kind) if element.get("class") == role]

@@ -14,11 +14,8 @@ def test_display_width(text, columns):
     assert display_width(pad(text, 10)) == 10
 
 
-def test_clusters_keep_marks_with_their_letter():
+def test_clusters_keep_marks_with_their_letter_if_there_is_one():
     assert list(clusters("ne\u0301e")) == [("n", 1), ("e\u0301", 1), ("e", 1)]
-
-
-def test_a_mark_without_a_letter_takes_no_column():
     assert list(clusters("\u0301a")) == [("\u0301", 0), ("a", 1)]
 
 

@@ -52,11 +52,6 @@ def test_names_do_not_cover_each_other():
     assert "&lt;3&gt;" in picture
 
 
-def test_what_is_read_out_has_every_number():
-    said = "error; with: 1-5 1, 6-10 2, 11-15 5; without: 1-5 3, 6-10 3, 11-15 4.5"
-    assert CURVES.description() == said
-
-
 SPREAD = Curves("F1", ["6", "8"], {"codes": [70.0, 72.0], "labels": [73.0, 73.0]}, {"codes": [0.5, 1.0]})
 
 

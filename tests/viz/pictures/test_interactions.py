@@ -21,15 +21,12 @@ def test_the_edges_of_the_tree_are_drawn_however_weak():
         Interaction(1, 3, 0.5, False),
         Interaction(0, 3, 0.01, True),
     ]
-    bare = Interactions("words", ["a", "b", "c", "d"], WEIGHTS)
-    assert [edge[:2] for edge in bare.edges()] == [(0, 1), (1, 2), (0, 2), (1, 3)]
-    assert bare.description() == "words. Edges: a – b 3.00, b – c 2.00, a – c -1.00, b – d 0.50."
-
-
-def test_the_tree_is_told_from_the_other_edges():
     assert WORDS.description() == (
         "words <&>. Spanning tree: a – b 3.00, b – c 2.00, a – d 0.01. Other edges: a – c -1.00, b – d 0.50."
     )
+    bare = Interactions("words", ["a", "b", "c", "d"], WEIGHTS)
+    assert [edge[:2] for edge in bare.edges()] == [(0, 1), (1, 2), (0, 2), (1, 3)]
+    assert bare.description() == "words. Edges: a – b 3.00, b – c 2.00, a – c -1.00, b – d 0.50."
 
 
 def test_the_lines_of_the_tree_are_heavy_and_those_against_broken():

@@ -45,7 +45,6 @@ def test_sentences_without_steps(forms):
         ([[1.0]], [[[1.0]]], "marginals does not have 2 rows of 1; expected"),
         ([[1.0], [1.0]], [], "transitions does not have 1 tables of 1 rows of 1"),
         ([[1.0], [float("nan")]], [[[1.0]]], "expected probabilities, between 0 and 1"),
-        ([[1.0], [1.5]], [[[1.0]]], "expected probabilities, between 0 and 1"),
     ],
 )
 def test_what_does_not_fit_is_refused(marginals, transitions, message):

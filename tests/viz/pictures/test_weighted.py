@@ -59,22 +59,15 @@ def test_in_the_terminal_each_stands_under_its_weight(width):
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
+    ("weights", "rest", "message"),
     [
-        ([1.0], "has 1 entries; expected 2, one for each picture"),
-        ([0.5, 1.5], "has 1.5; expected probabilities"),
-        ([0.5, float("nan")], "has nan; expected probabilities"),
+        ([1.0], {}, "has 1 entries; expected 2, one for each picture"),
+        ([0.5, 1.5], {}, "has 1.5; expected probabilities"),
+        ([0.5, float("nan")], {}, "has nan; expected probabilities"),
+        ([0.5, 0.5], {"rest": 1.5}, "rest has 1.5; expected probabilities"),
+        ([0.5, 0.5], {"others": -1}, "others is -1; expected"),
     ],
 )
-def test_what_are_no_weights_is_refused(weights, message):
+def test_what_are_no_weights_is_refused(weights, rest, message):
     with pytest.raises(ValueError, match=message):
-        WeightedStructures(TREES, weights)
-
-
-@pytest.mark.parametrize(
-    ("rest", "message"),
-    [({"rest": 1.5}, "rest has 1.5; expected probabilities"), ({"others": -1}, "others is -1; expected")],
-)
-def test_what_is_no_rest_is_refused(rest, message):
-    with pytest.raises(ValueError, match=message):
-        WeightedStructures(TREES, [0.5, 0.5], **rest)
+        WeightedStructures(TREES, weights, **rest)

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.viz import Bracket, BracketDiagram
-from strukt.viz.pictures.brackets.picture import Part
 
 LABEL = st.just("X")
 
@@ -34,36 +33,31 @@ def diagram(*spans, words=6):
     return BracketDiagram(["w"] * words, [Bracket(label, start, end) for label, start, end in spans])
 
 
-@pytest.mark.parametrize("span", [(-1, 2), (0, 0), (3, 2), (5, 7)])
-def test_a_bracket_out_of_range_is_refused(span):
-    message = rf"^brackets has 'NP' from {span[0]} to {span[1]}; expected 0 <= start < end <= 6 words"
+OUTSIDE, ORDER = r"expected 0 <= start < end <= 6 words", r" after .*; expected an order from left to right"
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ([("NP", -1, 2)], rf"^brackets has 'NP' from -1 to 2; {OUTSIDE}"),
+        ([("NP", 0, 0)], OUTSIDE),
+        ([("NP", 3, 2)], OUTSIDE),
+        ([("NP", 5, 7)], OUTSIDE),
+        ([("S", 0, 6), ("NP", 1, 4), ("VP", 2, 5)], r"has 'VP' from 2 to 5, which crosses 'NP' from 1 to 4"),
+        ([("NP", 0, 4), ("DT", 0, 1), ("QP", 1, 3), ("VP", 3, 5)], r"'VP' from 3 to 5, which crosses 'NP' from 0"),
+        ([("NP", 0, 2), ("S", 0, 6)], ORDER),
+        ([("VP", 3, 6), ("NP", 0, 2)], ORDER),
+    ],
+)
+def test_brackets_out_of_range_or_order_and_those_that_cross_are_refused(spans, message):
     with pytest.raises(ValueError, match=message):
-        diagram(("NP", *span))
-
-
-@pytest.mark.parametrize("wrong", [1.5, float("nan")])
-def test_what_is_no_probability_is_refused(wrong):
-    with pytest.raises(ValueError, match=f"^the bracket 'NP' from 0 to 1 has {wrong}; expected probabilities"):
-        BracketDiagram(["w"], [Bracket("NP", 0, 1, probability=wrong)])
-
-
-def test_crossing_brackets_are_refused():
-    with pytest.raises(ValueError, match=r"^brackets has 'VP' from 2 to 5, which crosses 'NP' from 1 to 4"):
-        diagram(("S", 0, 6), ("NP", 1, 4), ("VP", 2, 5))
-
-
-def test_brackets_cross_also_behind_inner_ones_that_are_closed():
-    with pytest.raises(ValueError, match=r"'VP' from 3 to 5, which crosses 'NP' from 0 to 4"):
-        diagram(("NP", 0, 4), ("DT", 0, 1), ("QP", 1, 3), ("VP", 3, 5))
-
-
-@pytest.mark.parametrize("spans", [[("NP", 0, 2), ("S", 0, 6)], [("VP", 3, 6), ("NP", 0, 2)]])
-def test_inner_brackets_come_after_outer_ones(spans):
-    with pytest.raises(ValueError, match=r" after .*; expected an order from left to right"):
         diagram(*spans)
 
 
-def test_tags_of_another_number_of_words_are_refused():
+@pytest.mark.parametrize("wrong", [1.5, float("nan")])
+def test_what_is_no_probability_and_too_few_tags_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"^the bracket 'NP' from 0 to 1 has {wrong}; expected probabilities"):
+        BracketDiagram(["w"], [Bracket("NP", 0, 1, probability=wrong)])
     with pytest.raises(ValueError, match=r"^tags has 1 entries; expected 2"):
         BracketDiagram(["a", "b"], [], ["X"])
 
@@ -74,17 +68,6 @@ def test_a_code_must_fit_into_the_bits(code, bits):
         BracketDiagram(["a"], [Bracket("X", 0, 1, code)], bits=bits)
     with pytest.raises(ValueError, match=f"^codes has {code}, and bits is {bits}"):
         BracketDiagram(["a"], [], bits=bits, codes=[code])
-
-
-def test_parts_stand_from_left_to_right():
-    tree = diagram(("S", 0, 5), ("NP", 1, 3), ("NP", 1, 3))
-    assert tree.children() == {
-        None: [Part(0, 5, 0), Part(5, 6)],
-        0: [Part(0, 1), Part(1, 3, 1), Part(3, 4), Part(4, 5)],
-        1: [Part(1, 3, 2)],
-        2: [Part(1, 2), Part(2, 3)],
-    }
-    assert tree.levels() == [3, 2, 1]
 
 
 @given(diagrams())
@@ -120,11 +103,6 @@ def test_a_bracket_stands_just_above_the_highest_inside_it(tree):
 
 def test_the_text_shows_which_of_two_equal_brackets_is_outside():
     assert diagram(("S", 0, 2), ("NP", 0, 1), ("QP", 0, 1), words=3).text() == "(S (NP (QP w)) w) w"
-
-
-def test_codes_are_padded_to_their_length():
-    tree = BracketDiagram(["a"], [Bracket("X", 0, 1, code=5)], bits=9)
-    assert tree.hexadecimal(5) == "005"
 
 
 def test_colours_do_not_depend_on_the_picture_if_the_codes_of_the_model_are_known():

@@ -34,17 +34,6 @@ def test_a_tree_with_tags():
     ]
 
 
-def test_entities_stand_over_some_words_only():
-    entities = [Bracket("ORG", 1, 5), Bracket("GPE", 4, 5)]
-    assert draw(BracketDiagram("the University of greater Austin won".split(), entities)).split("\n") == [
-        "                   ORG",
-        "         ╭───────┬──┴───┬───────╮",
-        "         │       │      │      GPE",
-        "         │       │      │       │",
-        "the  University  of  greater  Austin  won",
-    ]
-
-
 def test_codes_and_probabilities_stand_beside_their_label():
     brackets = [Bracket("S", 0, 2, 0xA, 0.987), Bracket("NP", 0, 1, 0x1F)]
     assert draw(BracketDiagram(["Dogs", "bark"], brackets, bits=9)).split("\n") == [
@@ -79,11 +68,8 @@ def test_control_characters_do_not_reach_the_terminal():
         assert "N�P" in draw(tree, width)
 
 
-def test_no_words_no_picture():
-    assert draw(BracketDiagram([], [])) == ""
-
-
 def test_words_alone_stand_plain():
+    assert draw(BracketDiagram([], [])) == ""
     assert draw(BracketDiagram(["Dogs", "bark"], [], ["N", "V"])) == " N     V\nDogs  bark"
 
 
