@@ -3,10 +3,10 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.constituents.random_trees import gum_files, layouts, trees
-from tests.fuzz.grammars import mutated, mutations, read_or_refused
+from tests.data.sources import stream
 
 from strukt.data import brackets
 from strukt.data.constituents import Tree
@@ -27,9 +27,7 @@ BLOCKS = """\
 
 
 def source(text):
-    stream = io.BytesIO(text if isinstance(text, bytes) else text.encode())
-    stream.name = "a.ptb"
-    return stream
+    return stream(text, "a.ptb")
 
 
 def read(text):
@@ -179,12 +177,6 @@ def test_a_depth_of_5000():
     sentences = read(text)
     assert [sentence.forms for sentence in sentences] == [["a"], ["b"]]
     assert "".join(map(str, sentences)) == text
-
-
-@settings(max_examples=3 * settings().max_examples)
-@given(mutations)
-def test_changed_bytes_are_read_or_give_file_and_line(changes):
-    read_or_refused(read, mutated((LINES + BLOCKS).encode() * 2, changes), "a.ptb")
 
 
 def test_text_becomes_trees_without_constituents():

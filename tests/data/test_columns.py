@@ -2,15 +2,14 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import pytest
+from tests.data.sources import shared
 
 from strukt.data import columns
 from strukt.data.tag_schemes.spans import spans
 from strukt.errors import DataError
 
-FOLDER = Path(__file__).parents[2] / ".." / "shared" / "data" / "wnut17"
 # name -> sentences, tokens, entities, as the notes beside the data count them
 FILES = {
     "wnut17train.conll.gz": (3394, 62730, 1975),
@@ -27,9 +26,7 @@ def read(content):
 
 @pytest.mark.parametrize("name", FILES)
 def test_real_file_goes_round_and_counts_agree(name):
-    path = FOLDER / name
-    if not path.exists():
-        pytest.skip(f"{name} is not present")
+    path = shared(f"wnut17/{name}")
     sentences = list(columns.read(path))
     assert "".join(map(str, sentences)).encode() == gzip.decompress(path.read_bytes())
     entities = sum(len(spans(sentence.column("tag"))) for sentence in sentences)

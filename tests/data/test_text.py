@@ -25,11 +25,8 @@ def test_one_sentence_a_line():
     ("given_text", "expected"),
     [
         ("It works.", ["It", "works", "."]),
-        ("don't", ["don't"]),
         ("a well-known (old) rule", ["a", "well-known", "(", "old", ")", "rule"]),
         ("3.14, or 1,000?", ["3.14", ",", "or", "1", ",", "000", "?"]),
-        ("你好。", ["你好", "。"]),
-        ("naïve café…", ["naïve", "café", "…"]),
         ("nai\u0308ve cafe\u0301-bar…", ["nai\u0308ve", "cafe\u0301-bar", "…"]),
         ("हिन्दी भाषा।", ["हिन्दी", "भाषा", "।"]),
         ("தமிழ் மொழி", ["தமிழ்", "மொழி"]),

@@ -28,9 +28,7 @@ UNREADABLE = {
     "only a comment": (COMMENT, 1, "comments but no words"),
     "comments cut off by a blank line": (COMMENT + b"\n" + GOOD, 1, "comments but no words"),
     "nine columns": (GOOD + word(1).replace(b"\t_\n", b"\n"), 4, "expected 10 columns, found 9"),
-    "eleven columns": (GOOD + word(1).replace(b"\n", b"\t_\n"), 4, "expected 10 columns, found 11"),
     "a TAB too many at the end": (word(1).replace(b"\n", b"\t\n"), 1, "expected 10 columns, found 11"),
-    "one column": (b"word\n\n", 1, "expected 10 columns, found 1"),
     "two-column file": (b"Ada\tB-PER\n\n", 1, "expected 10 columns, found 2"),
     "spaces for TABs": (word(1).replace(b"\t", b"  "), 1, "put one TAB, not spaces, between the columns"),
     "some spaces for TABs": (word(1).replace(b"\t_\t0", b" _ 0"), 1, "expected 10 columns, found 8"),
@@ -38,10 +36,7 @@ UNREADABLE = {
     "empty relation": (word(1, deprel=""), 1, "the column DEPREL is empty"),
     "empty ID": (word(""), 1, "the column ID is empty"),
     "begins with word 2": (word(2), 1, "the ID is 2, expected 1"),
-    "begins with word 0": (word(0), 1, "the ID is 0, expected 1"),
     "gap in the IDs": (word(1) + word(3), 2, "the ID is 3, expected 2"),
-    "an ID twice": (word(1) + word(1), 2, "the ID is 1, expected 2"),
-    "IDs backwards": (word(2) + word(1), 1, "the ID is 2, expected 1"),
     "ID with a leading zero": (word("01"), 1, "the ID is 01, expected 1"),
     "ID with a sign": (word("+1"), 1, "the ID is '+1'"),
     "ID is a word": (word("one"), 1, "the ID is 'one'"),
@@ -57,24 +52,20 @@ UNREADABLE = {
     "range of one word": (word("1-1", "_") + word(1), 1, "the ID is '1-1'"),
     "range without end": (word("1-", "_") + word(1), 1, "the ID is '1-'"),
     "range beyond the sentence": (word("1-3", "_") + word(1) + word(2, 1), 1, "after the last word, 2"),
-    "range with letters": (word("a-b", "_") + word(1), 1, "the ID is 'a-b'"),
     "empty node begins with .2": (word(1) + word("1.2", "_"), 2, "expected 1.1"),
     "empty node twice": (word(1) + word("1.1", "_") * 2, 3, "expected 1.2"),
     "empty node in the wrong place": (word("1.1", "_") + word(1), 1, "expected 0.1"),
     "empty node with two dots": (word(1) + word("1.1.1", "_"), 2, "no empty node has the ID '1.1.1'"),
     "head is a word": (word(1, "root"), 1, "HEAD is 'root'"),
     "head is negative": (word(1, "-1"), 1, "HEAD is '-1'"),
-    "head is a fraction": (word(1, "0.5"), 1, "HEAD is '0.5'"),
     "head after the end": (word(1, 3) + word(2), 1, "HEAD is 3 in a sentence of 2 words"),
     "head far after the end": (word(1, "9" * 5000), 1, "use the ID of a word"),
     "comment between words": (word(1) + COMMENT + word(2, 1), 2, "a comment follows the words"),
     "Latin-1": (COMMENT + word(1, form="é").decode().encode("latin-1"), 2, "0xe9, is not UTF-8"),
-    "Latin-1 in a comment": (b"# \xfc\n" + word(1), 1, "byte 3 of the line, 0xfc, is not UTF-8"),
     "cut UTF-8 sequence": (word(1, form="€").replace(b"\xac", b""), 1, "is not UTF-8"),
     "surrogate": (word(1).replace(b"w", b"\xed\xa0\x80"), 1, "is not UTF-8"),
     "UTF-16": (GOOD.decode().encode("utf-16"), 1, "NUL byte"),
     "NUL byte": (GOOD + word(1).replace(b"w", b"w\0"), 4, "NUL byte"),
-    "all NUL": (b"\0" * 5000, 1, "NUL byte"),
     "old Mac line ends": (GOOD.replace(b"\n", b"\r"), 1, "carriage return"),
     "carriage return in a form": (word(1, form="a\rb"), 1, "carriage return"),
     "line of 1 MB": (GOOD + word(1, form="x" * 1_000_000), 4, "more than 100,000 bytes"),
@@ -84,7 +75,6 @@ UNREADABLE = {
     "gzip with a wrong sum": (gzip.compress(GOOD, mtime=0)[:-8] + b"12345678", 3, "damaged or cut short"),
     "gzip with damaged data": (gzip.compress(GOOD, mtime=0)[:10] + b"\xff" * 20, None, "damaged or cut short"),
     "source code": (b"import os\n\nprint(os.name)\n", 1, "expected 10 columns, found 1"),
-    "JSON": (b'[{"form": "w"}]\n', 1, "expected 10 columns, found 1"),
 }
 
 # name -> (file, line of the first fault, part of the message); readable, but no trees
@@ -170,10 +160,6 @@ def test_repair_is_stated_once_and_done(name, tmp_path):
     assert len(str(warning.message).splitlines()) == 1
 
 
-def test_there_are_many_broken_files():
-    assert len(UNREADABLE) + len(NO_TREES) + len(REPAIRED) >= 40
-
-
 def test_missing_file(tmp_path):
     with pytest.raises(DataError, match=r"no\.conllu: there is no such file$"):
         list(conllu.read(tmp_path / "no.conllu"))
@@ -184,14 +170,10 @@ def test_directory(tmp_path):
         list(conllu.read(tmp_path))
 
 
-def test_name_with_a_null_byte():
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_names_that_no_file_has(name):
     with pytest.raises(DataError, match="cannot be read"):
-        list(conllu.read("a\0b"))
-
-
-def test_name_that_is_too_long():
-    with pytest.raises(DataError, match="cannot be read"):
-        list(conllu.read("x" * 5000))
+        list(conllu.read(name))
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may read everything")

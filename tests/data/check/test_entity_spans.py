@@ -1,8 +1,7 @@
 """Checking corpora of entities: all problems, and the counts of what is in them."""
 
-import io
-
 import pytest
+from tests.data.sources import stream
 
 from strukt.data.check import check
 
@@ -13,9 +12,7 @@ CONLLU = "# global.Entity = GRP-etype\n" + "".join(
 
 
 def checked(text, format, **options):
-    stream = io.BytesIO(text.encode())
-    stream.name = "a.txt"
-    report = check("ner", stream, format, **options)
+    report = check("ner", stream(text, "a.txt"), format, **options)
     return report, [(problem.rule, problem.line) for problem in report.problems]
 
 

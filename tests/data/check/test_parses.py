@@ -1,8 +1,7 @@
 """Checking bracket files and the trees of CoNLL-U."""
 
-import io
-
 from hypothesis import given
+from tests.data.sources import stream
 from tests.fuzz.grammars import attempt, mutated, mutations
 
 from strukt.data import brackets
@@ -16,14 +15,8 @@ TREES = """\
 """
 
 
-def stream_of(text, name="a.ptb"):
-    stream = io.BytesIO(text if isinstance(text, bytes) else text.encode())
-    stream.name = name
-    return stream
-
-
 def checked(text, format="brackets"):
-    report = check("constituency", stream_of(text), format)
+    report = check("constituency", stream(text, "a.ptb"), format)
     return report, [(problem.rule, problem.line) for problem in report.problems]
 
 
@@ -111,8 +104,8 @@ def test_trees_in_conllu():
 @given(mutations)
 def test_check_agrees_with_reading(changes):
     content = mutated(TREES.encode() * 2, changes)
-    report = check("constituency", stream_of(content), "brackets")
-    sentences, error = attempt(lambda: list(brackets.read(stream_of(content))))
+    report = check("constituency", stream(content, "a.ptb"), "brackets")
+    sentences, error = attempt(lambda: list(brackets.read(stream(content, "a.ptb"))))
     if error is None:
         assert report.problem_count == 0
         assert report.sentences == len(sentences)

@@ -2,15 +2,13 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import pytest
 from tests import tiny_corpora
+from tests.data.sources import shared, stream
 
 from strukt.data.check import check
 from strukt.errors import DataError
-
-DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 
 
 def row(identifier, head=0, upos="X", xpos="_", deprel="dep"):
@@ -18,17 +16,12 @@ def row(identifier, head=0, upos="X", xpos="_", deprel="dep"):
 
 
 def checked(task, text, format="conllu", **options):
-    stream = io.BytesIO(text.encode())
-    stream.name = "a.conllu"
-    report = check(task, stream, format, **options)
+    report = check(task, stream(text, "a.conllu"), format, **options)
     return report, [(problem.rule, problem.line) for problem in report.problems]
 
 
 def test_counts_of_a_treebank():
-    path = DATA / "ud-english-ewt" / "en_ewt-ud-dev.conllu.gz"
-    if not path.exists():
-        pytest.skip("the treebank is not present")
-    report = check("dependency", path)
+    report = check("dependency", shared("ud-english-ewt/en_ewt-ud-dev.conllu.gz"))
     assert report.problem_count == report.repair_count == 0
     assert report.summary() == {
         "sentences": 2001,

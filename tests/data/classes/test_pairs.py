@@ -2,11 +2,11 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.data.sources import shared
 
 from strukt.data.check import check
 from strukt.data.classes import pairs
@@ -17,9 +17,6 @@ SENTENCES = st.lists(FORMS, min_size=1).map("  ".join)
 CLITICS = st.sampled_from(
     ["man's", "don't", "CAN'T", "we’ll", "n't", "'s", "``", "''", "O'Neill", "3.15", "T-shirt"]
 )
-SNLI = Path(__file__).parents[3] / "../shared/data/snli-subset"
-
-
 def read(content):
     return list(pairs.read(io.BytesIO(content.encode())))
 
@@ -51,9 +48,7 @@ def test_words_keep_their_marks():
 
 
 def test_snli_comes_back_and_is_cut_as_its_tokenised_part_is():
-    path = SNLI / "snli_dev.tok.tsv.gz"
-    if not path.exists():
-        pytest.skip("the corpus is not here")
+    path = shared("snli-subset/snli_dev.tok.tsv.gz")
     found = list(pairs.read(path))
     assert "".join(map(str, found)) == gzip.decompress(path.read_bytes()).decode()
     assert {pair.label for pair in found} == {"entailment", "neutral", "contradiction"}

@@ -1,9 +1,8 @@
 """Trees in the comments of CoNLL-U: read, demanded, replaced."""
 
-import io
-
 import pytest
-from tests.data.constituents.random_trees import GUM, gum_files
+from tests.data.constituents.random_trees import gum_files
+from tests.data.sources import shared, stream
 
 from strukt.data import brackets, conllu
 from strukt.data.constituents import Tree
@@ -16,9 +15,7 @@ TEXT = f"# sent_id = 1\n# constituency = {TREE}\n# text = She can't\n{ROWS}"
 
 
 def read(text):
-    stream = io.BytesIO(text.encode())
-    stream.name = "a.conllu"
-    [sentence] = conllu.read(stream)
+    [sentence] = conllu.read(stream(text, "a.conllu"))
     return sentence
 
 
@@ -112,7 +109,7 @@ def test_forms_with_spaces_have_an_underscore_in_the_tree():
 
 def test_the_trees_of_gum_fit_its_sentences():
     for path in gum_files()[:3]:
-        sentences = list(conllu.read(GUM / "dep" / f"{path.stem}.conllu.gz"))
+        sentences = list(conllu.read(shared(f"gum/dep/{path.stem}.conllu.gz")))
         for sentence, other in zip(sentences, brackets.read(path), strict=True):
             annotated = sentence.annotated(tree=other.tree)
             assert annotated.tree == other.tree

@@ -2,22 +2,20 @@
 
 import csv
 import gzip
-import io
 import re
-from pathlib import Path
 from time import process_time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.data.entities.test_mentions import entities
+from tests.data.sources import shared, stream
 from tests.fuzz.grammars import attempt, mutated, mutations
 
 from strukt.data.conllu import entity_notes
 from strukt.data.entities import Entity, crossings, depths, ordered
 from strukt.errors import DataError
 
-GUM = Path(__file__).parents[3] / ".." / "shared" / "data" / "gum"
 DEVELOPMENT = (18, 693, 16241, 4544, 1927)
 """Documents, sentences, words, mentions and mentions inside another, as the notes beside the data count them."""
 
@@ -34,9 +32,7 @@ def words(*notes, first=1):
 
 
 def named(content):
-    stream = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    stream.name = "a.conllu"
-    return stream
+    return stream(content, "a.conllu")
 
 
 def read(content):
@@ -67,13 +63,12 @@ def identifiers(text):
 
 
 def test_gum_goes_round_and_counts_agree():
-    if not GUM.exists():
-        pytest.skip("GUM is not present")
-    with open(GUM / "splits.tsv", encoding="utf-8") as stream:
-        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+    gum = shared("gum")
+    with open(gum / "splits.tsv", encoding="utf-8") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         names = [row["document"] for row in rows if row["split"] == "dev"]
     original = "".join(
-        gzip.decompress((GUM / "dep" / f"{name}.conllu.gz").read_bytes()).decode() for name in names
+        gzip.decompress((gum / "dep" / f"{name}.conllu.gz").read_bytes()).decode() for name in names
     )
     sentences = read(original)
     assert "".join(map(str, sentences)) == original

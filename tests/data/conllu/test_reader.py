@@ -4,15 +4,14 @@ import gzip
 import io
 import pickle
 import sys
-from pathlib import Path
 
 import conllu as oracle
 import pytest
+from tests.data.sources import shared
 
 from strukt.data import conllu
 from strukt.errors import DataError
 
-TREEBANKS = Path(__file__).parents[3] / ".." / "shared" / "data"
 FILES = [
     "ud-english-ewt/en_ewt-ud-dev.conllu.gz",
     "ud-chinese-gsd/ud-v2.17/zh_gsd-ud-test.conllu.gz",
@@ -37,16 +36,9 @@ def read(text):
     return list(conllu.read(io.BytesIO(text.encode())))
 
 
-def treebank(name):
-    path = TREEBANKS / name
-    if not path.exists():
-        pytest.skip(f"{name} is not present")
-    return path
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_treebanks_go_round_to_the_byte_and_words_equal_those_of_the_package_conllu(name):
-    path = treebank(name)
+    path = shared(name)
     text = gzip.decompress(path.read_bytes()).decode()
     assert "".join(str(sentence) for sentence in conllu.read(path)) == text
     expected = oracle.parse_incr(io.StringIO(text), fields=conllu.COLUMNS)

@@ -1,6 +1,5 @@
 """Rules for the lines of a sentence, when all problems are collected."""
 
-import pytest
 
 from strukt.data.conllu.rules import parse
 from strukt.data.files.blocks import Block
@@ -29,26 +28,6 @@ def test_all_problems_of_a_sentence_are_told():
         ("head", 15),
     ]
     assert [word.id for word in words] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [row("1")],
-        ["# comment", row("1", "0")],
-        [row("0.1"), row("0.2"), row("1"), row("1.1")],
-        [row("1-2"), row("1"), row("2"), row("3-4"), row("3"), row("3.1"), row("4")],
-        [row("1", "2"), row("2", "1")],
-        [row("1", "1")],
-        [row("1", form="#")],
-        [row("1", form=" ")],
-        ["#", "#\t#", row("1")],
-    ],
-)
-def test_legal_lines(lines):
-    words, found = parsed(lines)
-    assert found == []
-    assert len(words) == sum(line.split("\t")[0].isdecimal() for line in lines)
 
 
 def test_labels_are_shared_in_memory():

@@ -1,15 +1,12 @@
 """Random constituency trees and layouts of them, for property tests; and the trees of GUM."""
 
 from itertools import pairwise
-from pathlib import Path
 
-import pytest
 from hypothesis import strategies as st
+from tests.data.sources import shared
 
 from strukt.data.constituents import TRACE, Tree
 from strukt.data.constituents.bracket_syntax import TOKEN
-
-GUM = Path(__file__).parents[3] / ".." / "shared" / "data" / "gum"
 
 _text = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="() \t\n\r\f\v\0"), min_size=1, max_size=4
@@ -55,7 +52,4 @@ def layouts(draw, tree):
 
 def gum_files():
     """The paths of GUM's bracket files; skips the test where they are not present."""
-    paths = sorted((GUM / "const").glob("*.ptb"))
-    if not paths:
-        pytest.skip("GUM is not present")
-    return paths
+    return sorted(shared("gum/const").glob("*.ptb"))

@@ -6,6 +6,7 @@ import re
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -92,6 +93,18 @@ def parts(content: bytes, tag: str | None = '"1"', until: int | None = None) -> 
             handler, 206 if start else 200, Content_Length=len(content) - start, Content_Range=span, ETag=tag
         )
         handler.wfile.write(content[start:until])
+
+    return answer
+
+
+def pausing(content: bytes, until: int, seconds: float, **fields: object) -> Answer:
+    """The beginning of a file, and then nothing for some time."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        headers(handler, 200, Content_Length=len(content), **fields)
+        handler.wfile.write(content[:until])
+        handler.wfile.flush()
+        time.sleep(seconds)
 
     return answer
 

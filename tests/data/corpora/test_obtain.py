@@ -165,14 +165,6 @@ def test_a_file_may_be_put_there_by_hand(corpus, site, folder):
     assert get(corpus, folder)["files"]["source/text.txt"]["sha256"] == digest_of(TEXT).sha256
 
 
-def test_a_file_that_must_be_there(corpus, site, folder):
-    site.answers.pop("/README.md")
-    with pytest.raises(
-        DataError, match=r"/README.md: the server says 404 Not Found; check the name and the version"
-    ):
-        get(corpus, folder)
-
-
 def test_made_files_are_compared_with_what_they_should_be(corpus, folder, monkeypatch):
     expected = {"tiny/upper.txt": digest_of(b"IT\nWORKS\n"), "tiny/count.txt": digest_of(b"3\n")}
     monkeypatch.setattr("strukt.data.corpora.obtain.checksums", lambda: expected)

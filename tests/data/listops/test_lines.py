@@ -1,20 +1,15 @@
 """Files of expressions: exactly what was read, or one clear line with file and line number."""
 
 import io
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from tests.fuzz.grammars import mutated, mutations, read_or_refused
+from tests.data.sources import shared
 
 from strukt.data import listops
 from strukt.data.check import check
 from strukt.errors import DataError
 
 LINE = "9\t[MAX 2 9 [MIN 4 7 ] 0 ]"
-LISTOPS = Path(__file__).parents[4] / "shared" / "data" / "listops"
-
-
 def read(text):
     return list(listops.read(io.BytesIO(text.encode())))
 
@@ -105,21 +100,8 @@ def test_a_check_finds_missing_and_wrong_values():
     }
 
 
-@given(mutations)
-def test_mutated_files_are_read_or_refused(changes):
-    content = f"{LINE}\n_\t( ( ( [SM 6 ) 5 ) ] )\tarity=2\n[LAST 7 1 ]\n".encode()
-    read_or_refused(lambda given: list(listops.read(named(given))), mutated(content, changes), "fuzz.tsv")
-
-
-def named(content):
-    stream = io.BytesIO(content)
-    stream.name = "fuzz.tsv"
-    return stream
-
-
-@pytest.mark.skipif(not LISTOPS.exists(), reason="needs the corpora that are shared between developers")
 def test_published_expressions():
     """The numbers of the corpus's description; a value that is not the one given would be a problem."""
-    report = check("listops", LISTOPS / "test_d8.tsv.gz")
+    report = check("listops", shared("listops/test_d8.tsv.gz"))
     assert (report.sentences, report.problem_count) == (10_000, 0)
     assert (report.words, report.longest) == (149_185, 93)

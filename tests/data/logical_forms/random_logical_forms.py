@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import random
+
+from tests.data.sources import stream
 
 from strukt.data.logical_forms import cogs
 
@@ -141,6 +142,4 @@ def lines(count: int, seed: int = 0, depth: int = 3) -> list[str]:
 
 def read(text: str | list[str]) -> list[cogs.Sentence]:
     content = text if isinstance(text, str) else "".join(f"{line}\n" for line in text)
-    stream = io.BytesIO(content.encode())
-    stream.name = "some.tsv"
-    return list(cogs.read(stream))
+    return list(cogs.read(stream(content, "some.tsv")))

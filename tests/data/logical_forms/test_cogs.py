@@ -1,12 +1,9 @@
 """Files of logical forms: exactly what was read, or one clear line with file and line number."""
 
-import io
-
 import pytest
-from hypothesis import given, settings
 from tests.data.logical_forms import random_logical_forms
 from tests.data.logical_forms.random_logical_forms import read
-from tests.fuzz.grammars import mutated, mutations, read_or_refused
+from tests.data.sources import stream
 
 from strukt.data import corpus
 from strukt.data.check import check
@@ -14,12 +11,6 @@ from strukt.data.logical_forms import Tags, cogs
 from strukt.errors import DataError
 
 LINE = "Emma ate a cake .\teat . agent ( x _ 1 , Emma ) AND eat . theme ( x _ 1 , x _ 3 ) AND cake ( x _ 3 )\tseen"
-
-
-def named(content):
-    stream = io.BytesIO(content)
-    stream.name = "fuzz.tsv"
-    return stream
 
 
 def test_lines_go_round():
@@ -136,15 +127,6 @@ def test_plain_text(tmp_path):
     assert all(isinstance(sentence, cogs.Sentence) for sentence in sentences)
 
 
-REAL = "".join(f"{line}\n" for line in random_logical_forms.lines(4)[5:]).encode()
-
-
-@settings(max_examples=3 * settings().max_examples)
-@given(mutations)
-def test_changed_bytes_parse_or_give_file_and_line(changes):
-    read_or_refused(lambda content: list(cogs.read(named(content))), mutated(REAL, changes), "fuzz.tsv")
-
-
 def test_random_files_go_round_and_can_be_annotated_with_their_own_tags():
     text = random_logical_forms.lines(200, seed=3)
     sentences = read(text)
@@ -160,7 +142,7 @@ def test_check_counts_and_finds_everything():
         "It fell\tfall",
         "It fell\tfall . theme ( x _ 1 , x _ 0 ) AND it ( x _ 0 )",
     ]
-    report = check("cogs", named("".join(f"{line}\n" for line in lines).encode()), "cogs")
+    report = check("cogs", stream("".join(f"{line}\n" for line in lines), "a.tsv"), "cogs")
     assert [(problem.line, problem.rule) for problem in report.problems] == [
         (3, "tags"),
         (4, "logical-form"),

@@ -6,6 +6,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.data.sources import stream
 from tests.tiny_corpora import CONLL_2003
 
 from strukt.data.entities import layers
@@ -16,9 +17,7 @@ from strukt.errors import DataError
 
 
 def read(text):
-    stream = io.BytesIO(text.encode())
-    stream.name = "columns.txt"
-    return list(tag_columns.read(stream))
+    return list(tag_columns.read(stream(text, "columns.txt")))
 
 
 def test_conll_2003_as_it_is_published():
