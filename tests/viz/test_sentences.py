@@ -70,7 +70,8 @@ def test_a_notebook_draws_what_a_sentence_is_annotated_with(kind):
     assert root.find("{*}desc").text == said
 
 
-def test_a_notebook_draws_what_a_model_predicts():
+def test_a_notebook_draws_what_a_model_predicts(monkeypatch):
+    monkeypatch.setenv("STRUKT_BACKEND", "reference")  # kernels would be compiled for this picture alone
     sentences = tiny_corpora.trees(6)
     torch.manual_seed(0)
     parser = Parser.from_corpus(tiny_corpora.dependency_config(), sentences)

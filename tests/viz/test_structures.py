@@ -16,6 +16,12 @@ def scores(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
+@pytest.fixture(autouse=True)
+def no_kernels(monkeypatch):
+    """Kernels would be compiled for these pictures alone."""
+    monkeypatch.setenv("STRUKT_BACKEND", "reference")
+
+
 RESULTS = {
     "trees": lambda: ProjectiveTree(scores(4, 5)),
     "tags": lambda: LinearChain(scores(4, 3), scores(3, 3)),

@@ -32,7 +32,8 @@ def test_arcs_are_shared_or_weighted_by_the_trees_that_have_them():
     )
 
 
-def test_the_weights_of_all_trees_are_the_marginals_of_their_arcs():
+def test_the_weights_of_all_trees_are_the_marginals_of_their_arcs(monkeypatch):
+    monkeypatch.setenv("STRUKT_BACKEND", "reference")  # kernels would be compiled for this picture alone
     trees = ProjectiveTree(torch.tensor([[0.3, -1.0, 0.5, 0.2], [1.0, 0.1, 0.0, 0.4], [0.2, 0.9, 0.3, -0.5]]))
     best = trees.topk(9)  # there are seven
     found = weighted(ProjectiveTree, best.events[:7], best.probs[:7]).together()
