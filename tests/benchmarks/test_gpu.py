@@ -28,11 +28,6 @@ def test_without_a_gpu_there_is_one_line(capsys):
     assert "PyTorch sees no GPU" in capsys.readouterr().err
 
 
-def test_options_of_gpu_are_refused_elsewhere(capsys):
-    assert main(["benchmark", "chain", "--seconds", "3"]) == 2
-    assert "--only and --seconds are for strukt benchmark gpu" in capsys.readouterr().err
-
-
 def test_the_best_peer_stands_first():
     peers = [("slow", Measured(0.3, 0)), ("huge", "out of memory"), ("fast", Measured(0.02, 0)), ("none", "Error")]
     cells = steps.beside(Measured(0.01, 0), peers, others=True)
@@ -56,12 +51,6 @@ def pretended(monkeypatch):
     monkeypatch.setattr(clock, "SLICE", 0.0)
     small = [replace(family, cases=(family.warm_up,)) for family in FAMILIES[:2]]
     monkeypatch.setattr(report, "FAMILIES", small)
-
-
-def test_a_spent_budget_measures_nothing_and_says_so(pretended):
-    rows = list(steps.lines(FAMILIES[0], "cpu", Budget(0), 1e12, steps.told))
-    assert [row[:2] for row in rows] == [[f"chain {case.name}", "no time left"] for case in FAMILIES[0].cases]
-    assert {len(row) for row in rows} == {len(steps.HEADER)}
 
 
 def test_without_any_peer_every_table_is_measured(pretended, monkeypatch):
@@ -118,6 +107,8 @@ def test_strukt_is_measured_in_all_cases_before_its_peers(pretended, monkeypatch
     assert [row[2] for row in rows[:2]] == ["-", "-"]
     assert all(row[2].endswith("ms (peer)") and row[6].endswith("ms (peer)") for row in rows[2:])
     assert [row[1] for row in rows[:2]] == [row[1] for row in rows[2:]]
+    spent = list(steps.lines(family, "cpu", Budget(0), 1e12, steps.told))
+    assert [row[1] for row in spent] == ["no time left"] * 2
     budget = Budget(3600)
     lines = steps.lines(family, "cpu", budget, 1e12, steps.told)
     first, _ = next(lines), next(lines)

@@ -20,9 +20,3 @@ def test_it_measures_a_model(tmp_path, capsys):
     assert mode.split("|")[1:3] == [" tagger ", " mode      "]
     assert mode.count(" ms ") == 4
     assert marginals.count(" ms ") == 2
-
-
-@pytest.mark.slow  # a server that has to import everything
-def test_what_cannot_be_served_ends_it(tmp_path):
-    with pytest.raises(SystemExit, match="nowhere"), serving.serving(str(tmp_path / "nowhere")):
-        pass
