@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 import torch
 from tests import tiny_corpora
-from torch import nn
+from tests.onnx.random_weights import with_random_weights
 
 for package in ("onnx", "onnxruntime", "onnxscript"):
     pytest.importorskip(package)
@@ -49,13 +49,7 @@ def made(kind, config, encoder):
     torch.manual_seed(0)
     for name, value in encoder.items():
         setattr(config.encoder, name, value)
-    model = kind.from_corpus(config, SENTENCES).eval()
-    for parameter in model.parameters():  # scorers are zero before they have learned, and all structures tie
-        nn.init.normal_(parameter, std=0.3)
-    for module in model.modules():
-        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            nn.init.zeros_(module.weight[module.padding_idx])  # as it stays in training
-    return model
+    return with_random_weights(kind.from_corpus(config, SENTENCES))
 
 
 PUBLISHED = {

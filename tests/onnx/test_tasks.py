@@ -7,13 +7,13 @@ import random
 import pytest
 import torch
 from tests import tiny_corpora
-from torch import nn
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 pytest.importorskip("transformers")
 from tests import tiny_pretrained
+from tests.onnx.random_weights import with_random_weights
 
 from strukt.data import conllu, text
 from strukt.data.classes import labelled
@@ -107,13 +107,7 @@ def made(name, folder):
     for option, value in options.items():
         setattr(config.encoder, option, value)
     torch.manual_seed(0)
-    model = kind.from_corpus(config, corpus).eval()
-    for parameter in model.parameters():  # scorers are zero before they have learned, and all structures tie
-        nn.init.normal_(parameter, std=0.3)
-    for module in model.modules():
-        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            nn.init.zeros_(module.weight[module.padding_idx])  # as it stays in training
-    return model
+    return with_random_weights(kind.from_corpus(config, corpus))
 
 
 @pytest.fixture(scope="module", params=CHOSEN)

@@ -14,7 +14,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install scikit-le
 
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -106,12 +106,11 @@ def test_the_score_is_accuracy_by_token():
         model.score([X[1]], [[]])
 
 
-def test_it_is_searched_cloned_and_cross_validated():
+def test_it_is_searched_and_cloned():
     search = GridSearchCV(ChainClassifier(max_iterations=20), {"c2": [0.1, 100.0], "c1": [0.0, 0.1]}, cv=3)
     assert search.fit(X, Y).best_params_["c2"] == 0.1
     assert search.best_score_ > 0.8
     assert clone(search.best_estimator_).get_params() == search.best_estimator_.get_params()
-    assert len(cross_val_score(ChainClassifier(max_iterations=5), X, Y, cv=4)) == 4
 
 
 def test_it_ends_a_pipeline():
@@ -201,7 +200,6 @@ def test_weights_of_another_model_are_refused(tmp_path):
     [
         {"parameters": None},
         {"parameters": {"c3": 1.0}},
-        {"results": 3},
         {"results": "ab"},
         {"attributes": ["a"]},
     ],
