@@ -64,9 +64,13 @@ def test_sentences_are_made_up(kind, train, capsys):
     assert capsys.readouterr().out == first
 
 
-def test_seeds_are_those_of_pytorch(capsys):
-    assert main(["generate", "MODEL", "--seed", str(1 << 64)]) == 2
-    assert "--seed is 18446744073709551616; expected at most 18446744073709551615" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [("--seed", 1 << 64, "at most 18446744073709551615"), ("--number", -1, "0 or more")],
+)
+def test_numbers_out_of_range_are_refused(option, value, expected, capsys):
+    assert main(["generate", "MODEL", option, str(value)]) == 2
+    assert f"{option} is {value}; expected {expected}" in capsys.readouterr().err
 
 
 def test_made_up_sentences_meet_constraints(train, capsys):
@@ -132,11 +136,6 @@ def test_other_models_make_nothing_up(tagger, capsys):
     assert "strukt generate needs a language model; MODEL is of the task tag" in capsys.readouterr().err
     assert main(["predict", tagger, "-", "--infill"]) == 2
     assert "--infill needs a language model" in capsys.readouterr().err
-
-
-def test_numbers_below_zero_are_refused(train, capsys):
-    assert main(["generate", train("ngram"), "-n", "-1"]) == 2
-    assert "--number is -1; expected 0 or more" in capsys.readouterr().err
 
 
 def test_the_states_that_follow_each_other(train, tmp_path, capsys):

@@ -28,11 +28,6 @@ def test_sentences_are_written_as_they_stand_in_the_file(parser, treebank, capsy
     assert set(expected) <= set(conllu.read(treebank.test))
 
 
-def test_ten_sentences_are_found_if_no_number_is_given(tagger, treebank, capsys):
-    main(["select", tagger, treebank.dev, treebank.test])
-    assert len(list(conllu.read(io.BytesIO(capsys.readouterr().out.encode())))) == 10
-
-
 def test_a_table_has_words_entropy_and_place(tagger, treebank, tmp_path, capsys):
     output = tmp_path / "table.txt"
     assert main(["select", tagger, treebank.test, "--number", "3", "--table", "-o", str(output)]) == 0

@@ -84,23 +84,6 @@ def test_the_output_can_be_a_pipe_by_its_name(tagger, treebank, capsys):
     assert named.stdout == capsys.readouterr().out != ""
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_a_parser_has_no_place_for_heads_in_two_columns(command, parser, tmp_path, capsys):
-    (tmp_path / "names.bio").write_text("Jim\tB-PER\n\n")
-    assert main([command, parser, str(tmp_path / "names.bio")]) == 2
-    assert "names.bio: has the format columns; expected" in capsys.readouterr().err
-
-
-def test_nothing_can_be_learnt_from_plain_text(tmp_path, capsys):
-    text = tmp_path / "raw.txt"
-    text.write_text("They work .\n")
-    assert (
-        main(["train", "tag", "--train", str(text), "--dev", str(text), "-o", str(tmp_path / "model")]) == 2
-    )
-    assert "plain text has no annotation" in capsys.readouterr().err
-    assert not (tmp_path / "model").exists()
-
-
 def test_an_option_out_of_range_is_said_before_anything_is_read(tmp_path, capsys):
     arguments = ["--train", "missing.conllu", "--dev", "missing.conllu", "--trainer.epochs", "0"]
     assert main(["train", "tag", *arguments, "-o", str(tmp_path / "model")]) == 2
