@@ -2,30 +2,19 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.pages import DOCS, ROOT, script, text_of
+
 SOURCE = ROOT / "src"
 PAGES = [
     ROOT / "README.md",
-    *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"),
+    *(page for page in DOCS.rglob("*.md") if page.parent.name != "reference"),
     *(ROOT / "examples").rglob("*.py"),
 ]
 
-def _tables() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        return import_module("reference_tables")
-    finally:
-        sys.path.remove(str(ROOT / "docs"))
-
-
-tables = _tables()
+tables = script("reference_tables")
 """The script that writes the tables of the reference."""
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
@@ -122,7 +111,7 @@ def home_of_beginning(path: str) -> str | None:
 @cache
 def used() -> set[str]:
     """The homes of the names that pages use."""
-    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    texts = [text_of(page) for page in PAGES]
     paths = {path for text in texts for path in (*written(text), *imported(text))}
     return set(map(home_of_beginning, paths)) - {None}
 

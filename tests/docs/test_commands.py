@@ -19,12 +19,12 @@ from pathlib import Path
 import pytest
 from tests import tiny_corpora, tiny_pretrained
 from tests.data.logical_forms import random_logical_forms
+from tests.docs.pages import DOCS, ROOT, name_of, text_of
 
 from strukt.cli.main import main
 from strukt.tasks import TASKS
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^```(console|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 NOT_RUN = {
@@ -93,7 +93,7 @@ WITH_MODEL = ("evaluate", "predict", "select", "show", "generate", "card")
 
 
 def commands(page: Path) -> Iterator[str]:
-    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+    for language, block in BLOCK.findall(text_of(page)):
         if language == "console":
             whole = block.replace("\\\n", " ")
             yield from (line.removeprefix("$ ") for line in whole.splitlines() if line.startswith("$ "))
@@ -112,7 +112,7 @@ CONSOLE = [page for page in PAGES if any(map(runs, commands(page)))]
     [
         pytest.param(
             page,
-            id=str(page.relative_to(ROOT)),
+            id=name_of(page),
             marks=pytest.mark.slow if page.parent.name == "recipes" else (),  # guides run commands like theirs
         )
         for page in CONSOLE
@@ -130,9 +130,9 @@ def test_what_is_not_run_is_still_somewhere(pattern):
 
 
 SCRIPTS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(block, id=f"{name_of(page)}-{number}")
     for page in PAGES
-    for number, (language, block) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
+    for number, (language, block) in enumerate(BLOCK.findall(text_of(page)))
     if language == "bash"
 ]
 

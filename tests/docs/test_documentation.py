@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import DOCS, ROOT, name_of, text_of
 
 import strukt
 from strukt import distributions
@@ -15,21 +16,16 @@ from strukt.data import corpus
 from strukt.factor_graph import factors
 from strukt.tasks import TASKS
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
-
-
-def name_of(page: Path) -> str:
-    return str(page.relative_to(ROOT))
+    return [text for found, text in BLOCK.findall(text_of(page)) if found == language]
 
 
 def test_the_readme_is_read_in_a_minute():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = text_of(ROOT / "README.md")
     assert len(text.splitlines()) <= 120
     for command in ("make demo", "make test", "pip install"):
         assert command in text
@@ -68,7 +64,7 @@ TOLD = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTIL
 def test_what_a_guide_prints_stands_below(guide, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
-    for code, printed in TOLD.findall((ROOT / "docs" / "guides" / f"{guide}.md").read_text(encoding="utf-8")):
+    for code, printed in TOLD.findall(text_of(DOCS / "guides" / f"{guide}.md")):
         exec(code, names)
         assert capsys.readouterr().out == printed
 
@@ -89,37 +85,34 @@ STRUCTURES = sorted(set(vars(distributions)) & set(strukt.__all__) - {"Structure
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_every_structure_is_in_the_table_and_has_a_page(name):
-    table = ROOT / "docs" / "concepts" / "structures.md"
-    assert re.search(rf"^\| `{name}\(", table.read_text(encoding="utf-8"), re.MULTILINE)
-    pages = (ROOT / "docs" / "structures").glob("*.md")
+    table = text_of(DOCS / "concepts" / "structures.md")
+    assert re.search(rf"^\| `{name}\(", table, re.MULTILINE)
+    pages = (DOCS / "structures").glob("*.md")
     imported = re.compile(rf"import (\([^)]*|.*)\b{name}\b")
     assert any(imported.search("\n".join(blocks(page, "python"))) for page in pages)
 
 
 def test_every_page_is_in_the_menu_once():
-    menu = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    assert sorted(menu) == sorted(
-        page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")
-    )
+    menu = re.findall(r"[\w/-]+\.md", text_of(ROOT / "mkdocs.yml"))
+    assert sorted(menu) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 
 
 def test_the_guide_shows_every_factor():
-    guide = (ROOT / "docs" / "guides" / "factor-graphs.md").read_text(encoding="utf-8")
+    guide = text_of(DOCS / "guides" / "factor-graphs.md")
     assert [name for name in factors.__all__ if not re.search(rf"\b{name}\b", guide)] == []
 
 
 def test_the_guide_names_every_format():
-    guide = (ROOT / "docs" / "guides" / "trees-and-entities.md").read_text(encoding="utf-8")
+    guide = text_of(DOCS / "guides" / "trees-and-entities.md")
     table = "\n".join(re.findall(r"^\| .*", guide, re.MULTILINE))
     assert {suffix for suffix in corpus.SUFFIXES if f"`{suffix}`" not in table} == set()
 
 
 def test_the_reference_shows_every_option_of_pictures():
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    page = text_of(DOCS / "reference" / "cli.md")
     options = import_module("strukt.cli.show")._parser().format_help()
-    assert set(re.findall(r"--\w+", options)) - {"--help"} == set(
-        re.findall(r"^\| `(--\w+)", page, re.MULTILINE)
-    )
+    described = set(re.findall(r"^\| `(--\w+)", page, re.MULTILINE))
+    assert set(re.findall(r"--\w+", options)) - {"--help"} == described
 
 
 @pytest.mark.usefixtures("one_parser_per_task")

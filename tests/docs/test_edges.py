@@ -1,15 +1,14 @@
 """The page of edges names tests and laws that exist."""
 
 import re
-from pathlib import Path
 
 import pytest
+from tests.docs.pages import DOCS, ROOT, text_of
 
 from strukt.testing import laws
 from strukt.testing.subjects import STRUCTURES
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/concepts/edges.md").read_text(encoding="utf-8")
+PAGE = text_of(DOCS / "concepts" / "edges.md")
 ROWS = [
     line.split("|")[1:3]
     for line in PAGE.splitlines()
@@ -23,7 +22,7 @@ FILES = [
 TESTS = {
     name
     for file in FILES
-    for name in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    for name in re.findall(r"^def (test_\w+)", text_of(file), re.MULTILINE)
 }
 LAWS = {law.name for subject in STRUCTURES for law in laws(subject)}
 

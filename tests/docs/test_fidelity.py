@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "concepts" / "fidelity.md").read_text(encoding="utf-8")
+from tests.docs.pages import DOCS, ROOT, text_of
+
+PAGE = text_of(DOCS / "concepts" / "fidelity.md")
 
 
 def names_of_tests(folder: Path) -> set[str]:
     """The names of the functions that are tests."""
-    texts = (path.read_text(encoding="utf-8") for path in folder.rglob("test_*.py"))
+    texts = map(text_of, folder.rglob("test_*.py"))
     return {name for text in texts for name in re.findall(r"^ *def (test_\w+)", text, re.MULTILINE)}
 
 

@@ -1,36 +1,21 @@
 """The pictures and numbers of the documentation are those that its script computes, and can be read."""
 
-import importlib.util
 import re
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import torch
+from tests.docs.pages import DOCS, script, text_of
 
+from strukt.viz.canvas.colour import luminance
 from strukt.viz.canvas.svg import text_width
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE, GALLERY = (
-    (DOCS / "concepts" / name).read_text(encoding="utf-8") for name in ("one-idea.md", "gallery.md")
-)
+PAGE, GALLERY = (text_of(DOCS / "concepts" / name) for name in ("one-idea.md", "gallery.md"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _load():
-    spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["pictures"] = module
-    sys.path.insert(0, str(DOCS))  # what the script imports stands beside it
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(DOCS))
-    return module
-
-
-pictures = _load()
+pictures = script("pictures")
 gallery, shapes = pictures.gallery, sys.modules["shapes"]
 ALL = pictures.PICTURES | gallery.PICTURES
 
@@ -39,20 +24,20 @@ EVERY = pictures.every()
 SHOWN = [
     (page, name)
     for page in sorted(DOCS.rglob("*.md"))
-    for name in re.findall(r"\]\((\S+\.(?:svg|png))\)", page.read_text(encoding="utf-8"))
+    for name in re.findall(r"\]\((\S+\.(?:svg|png))\)", text_of(page))
 ]
 
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
 def test_committed_pictures_are_what_the_script_writes(path):
-    assert path.read_text(encoding="utf-8") == EVERY[path](), "write them anew: python docs/pictures.py"
+    assert text_of(path) == EVERY[path](), "write them anew: python docs/pictures.py"
 
 
 @pytest.mark.parametrize(("page", "name"), SHOWN, ids=[f"{page.stem}: {name}" for page, name in SHOWN])
 def test_every_picture_is_made_by_a_command(page, name):
     path = page.parent / name
     assert path.exists()
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     assert path in EVERY or re.search(rf"^\$? ?strukt .*(?:\\\n.*)*--svg {path.name}$", text, re.MULTILINE)
 
 
@@ -92,24 +77,18 @@ def test_texts_lie_within_the_picture(name):
         assert 15 <= float(text.get("y")) <= height - 4, text.text
 
 
-def _luminance(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_of_texts_stand_out_from_the_paper(scheme):
     """By the contrast of the Web Content Accessibility Guidelines, 4.5 for small text."""
     rules = re.findall(r"svg \{(.*?)\}", shapes.STYLE, re.DOTALL)
     colours = dict(re.findall(r"--(\w+): (#\w+)", rules[scheme]))
-    paper = _luminance(colours["paper"])
+    paper = luminance(colours["paper"])
     for role in ("ink", "quiet", "map", "marginals", "sparsemap", "field"):
-        bright, dark = sorted((paper, _luminance(colours[role])), reverse=True)
+        bright, dark = sorted((paper, luminance(colours[role])), reverse=True)
         assert (bright + 0.05) / (dark + 0.05) > 4.5, role
     for role in gallery.ANSWERS:  # the numbers in the cells of heat maps
         cell = _blend(colours[role], colours["paper"], gallery.SHADE)
-        bright, dark = sorted((_luminance(cell), _luminance(colours["ink"])), reverse=True)
+        bright, dark = sorted((luminance(cell), luminance(colours["ink"])), reverse=True)
         assert (bright + 0.05) / (dark + 0.05) > 4.5, role
 
 

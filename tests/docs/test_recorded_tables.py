@@ -1,33 +1,29 @@
 """The tables of pages are those of the recorded results."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from tests.docs import pages
+from tests.docs.pages import DOCS, text_of
 
 from strukt.reproduce import table as tables
 from strukt.reproduce.results import Run, recorded
 
-DOCS = Path(__file__).parents[2] / "docs"
-SPEC = importlib.util.spec_from_file_location("recorded_tables", DOCS / "recorded_tables.py")
-script = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(script)
+script = pages.script("recorded_tables")
 
 
 @pytest.mark.parametrize("page", script.pages(), ids=lambda page: page.stem)
 def test_pages_have_the_recorded_results(page):
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     assert script.updated(text) == text, "write them anew: python docs/recorded_tables.py"
 
 
 def test_every_table_is_on_the_page():
-    page = (DOCS / "recipes" / "reproducing.md").read_text(encoding="utf-8")
+    page = text_of(DOCS / "recipes" / "reproducing.md")
     shown = [names for kind, names in script.BLOCK.findall(page) if kind == "recorded"]
     assert sorted(shown) == list(tables.names())
 
 
 def test_all_that_configurations_learn_in_minutes_is_on_the_page():
-    page = (DOCS / "recipes" / "published.md").read_text(encoding="utf-8")
+    page = text_of(DOCS / "recipes" / "published.md")
     shown = {
         name for kind, names in script.BLOCK.findall(page) if kind == "learned" for name in names.split()
     }

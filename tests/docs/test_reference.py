@@ -2,22 +2,19 @@
 
 import re
 from importlib import import_module
-from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 
 import pytest
 from tests.docs import reference_reasons
+from tests.docs.pages import DOCS, text_of
 
 from strukt.data import corpus
 from strukt.tasks import TASKS
 
-DOCS = Path(__file__).parents[2] / "docs"
-
-
 tables = reference_reasons.tables
 LINE = re.compile(r"^::: (\S+)$", re.MULTILINE)
-SHOWN = [path for page in tables.pages() for path in LINE.findall(page.read_text(encoding="utf-8"))]
+SHOWN = [path for page in tables.pages() for path in LINE.findall(text_of(page))]
 
 
 def test_every_page_but_that_of_commands_has_a_table():
@@ -26,7 +23,7 @@ def test_every_page_but_that_of_commands_has_a_table():
 
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.stem)
 def test_tables_are_what_the_script_writes(page):
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     assert text == tables.written(page), "write them anew: python docs/reference_tables.py"
 
 
@@ -87,10 +84,8 @@ def test_internals_have_no_reason(path):
     assert path not in reference_reasons.justified({*DOCUMENTED, path}, MODELS)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_the_reference_has_the_model_and_the_options_of_every_task(task):
-    for home in (TASKS[task].model_class(), TASKS[task].config_class()):
-        assert f"{home.__module__}.{home.__qualname__}" in SHOWN
+def test_the_reference_has_the_model_and_the_options_of_every_task():
+    assert set(SHOWN) >= MODELS
 
 
 KINDS = (corpus.WORDS, corpus.TREES, corpus.ENTITIES, corpus.LOGICAL_FORMS, corpus.CLASSES, corpus.PAIRS)

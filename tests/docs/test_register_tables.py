@@ -1,15 +1,14 @@
 """The page of registers names every kernel that the tests compile, and no kernel spills much."""
 
 import re
-from pathlib import Path
 
+from tests.docs.pages import DOCS, text_of
 from tests.kernels.engine.gpu.test_compiled import EXPECTED
 
-PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "gpu-registers.md"
 ROW = re.compile(r"^\| [^|]+ \| `([\w.]+)` \|(.*)\|$", re.MULTILINE)
 CELL = re.compile(r"(\d+) / (\d+) / ([\d,]+)")
 
-TEXT = PAGE.read_text(encoding="utf-8")
+TEXT = text_of(DOCS / "concepts" / "gpu-registers.md")
 ROWS = ROW.findall(TEXT)
 LIGHT = re.findall(r"`([\w.]+)`", TEXT.split("These kernels have no row:")[1])
 
