@@ -1,6 +1,7 @@
 """Questions to the service and to its page, and what refusals look like."""
 
 import re
+import time
 from urllib.parse import quote
 
 from tests.serve.models import TEXT
@@ -23,3 +24,11 @@ def refused(response, status, message):
 def at(text=TEXT, **fields):
     """What stands behind # in the address of the page."""
     return "&".join(f"{name}={quote(value)}" for name, value in {"text": text, **fields}.items())
+
+
+def until(holds, seconds=20):
+    """Wait until a condition holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it does not hold"
+        time.sleep(0.02)

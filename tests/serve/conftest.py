@@ -2,12 +2,11 @@
 
 import contextlib
 import shutil
-import time
 
 import pytest
 from fastapi.testclient import TestClient
 from tests.serve import models
-from tests.serve.asking import PLAYWRIGHT
+from tests.serve.asking import PLAYWRIGHT, until
 from tests.serve.server import running
 
 from strukt.serve.app import create_app
@@ -26,11 +25,8 @@ def client():
         yield client
 
 
-def wait_until_ready(client: TestClient, seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while client.get("/ready").status_code != 200:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def wait_until_ready(client: TestClient) -> None:
+    until(lambda: client.get("/ready").status_code == 200, seconds=120)
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import uvicorn
+from tests.serve.asking import until
 
 from strukt.serve.app import create_app
 from strukt.serve.connections import protocol
@@ -35,15 +36,13 @@ def running(models: Mapping, limits: Limits | None = None) -> Iterator[str]:
         listening.close()
 
 
-def wait_until_ready(address: str, seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(f"{address}/ready"):
-                return
-        except OSError:  # refused, or 503
-            time.sleep(0.05)
-    raise TimeoutError(f"{address} is not ready after {seconds} s")
+def wait_until_ready(address: str, path: str = "/ready") -> None:
+    def answers() -> bool:
+        with contextlib.suppress(OSError), urllib.request.urlopen(address + path):  # refused, or 503
+            return True
+        return False
+
+    until(answers, seconds=120)
 
 
 def ask(address: str, **question) -> dict:

@@ -4,14 +4,13 @@ import asyncio
 import logging
 import re
 import threading
-import time
 
 import numpy as np
 import pytest
 import torch
 from fastapi.testclient import TestClient
 from tests.serve import models
-from tests.serve.asking import ask, refused
+from tests.serve.asking import ask, refused, until
 from tests.serve.conftest import wait_until_ready
 from tests.serve.models import TEXT
 
@@ -76,21 +75,11 @@ def test_limits_that_would_refuse_every_request_are_refused(limits, message):
         Limits(**limits)
 
 
-def test_the_only_model_needs_no_name():
-    with TestClient(create_app({"tagger": models.tagger()})) as client:
-        wait_until_ready(client)
-        assert client.post("/predict", json={"texts": [TEXT]}).json()["model"] == "tagger"
-
-
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/", 200),
-        ("GET", "/page.js", 200),
-        ("GET", "/drawing.js", 200),
-        ("GET", "/state.js", 200),
-        ("GET", "/page.css", 200),
-        ("GET", "/icon.svg", 200),
+        *(("GET", asset, 200) for asset in ASSETS if asset != "/"),
         ("GET", "/models", 200),
         ("GET", "/health", 200),
         ("GET", "/ready", 200),
@@ -156,16 +145,7 @@ def test_the_documentation_tells_of_every_refusal(client):
         name = "PredictResponse" if status == "200" else "Problem"
         assert answer["content"]["application/json"]["schema"]["$ref"].endswith(f"/{name}")
     parameters = description["components"]["schemas"]["PredictRequest"]["properties"]
-    assert {
-        "texts",
-        "model",
-        "view",
-        "temperature",
-        "k",
-        "seed",
-        "required",
-        "forbidden",
-    } <= parameters.keys()
+    assert {"texts", "model", "view", "temperature", "k", "seed", "required", "forbidden"} <= parameters.keys()
 
 
 def test_metrics_count_what_was_answered():
@@ -230,10 +210,7 @@ def test_requests_beyond_the_queue_are_refused_and_those_in_it_answered(monkeypa
 
 
 def _wait_for_line(client, line):
-    end = time.monotonic() + 20
-    while line not in client.get("/metrics").text.splitlines():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: line in client.get("/metrics").text.splitlines())
 
 
 def test_a_request_that_takes_too_long_is_given_up(monkeypatch):
@@ -249,16 +226,9 @@ def test_a_request_that_takes_too_long_is_given_up(monkeypatch):
         waited = client.post("/predict", json={"texts": [TEXT]})
         assert refused(waited, 504, "no answer within 0.2 seconds: the queue was too long; try again later")
         slow.may_go_on.set()
-        _wait_until(lambda: client.post("/predict", json={"texts": [TEXT]}).status_code == 200)
+        until(lambda: client.post("/predict", json={"texts": [TEXT]}).status_code == 200)
         _wait_for_line(client, "strukt_late_threads 0")
         assert client.get("/ready").status_code == 200
-
-
-def _wait_until(holds):
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_before_kernels_are_compiled_the_reference_answers(monkeypatch):

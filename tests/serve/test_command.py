@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -133,19 +132,9 @@ def test_with_an_empty_cache_the_first_answers_come_before_any_kernel_is_compile
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     with serving(str(tmp_path / "parser"), "--port", "0", "--seconds", "60", env=environment) as process:
         address, _ = address_of(process)
-        wait_until_up(address)
+        wait_until_ready(address, "/health")
         for view in ("mode", "sparsemap"):
             (answer,) = ask(address, texts=[TEXT], view=view)["answers"]
             assert answer["words"] == TEXT.split()
         with pytest.raises(urllib.error.HTTPError, match="503"):
             urllib.request.urlopen(f"{address}/ready")
-
-
-def wait_until_up(address):
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(f"{address}/health"):
-                return
-        except OSError:
-            time.sleep(0.05)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.serve import models
+from tests.serve.asking import until
 from tests.serve.models import TEXT
 from tests.serve.server import ask, running
 
@@ -155,10 +156,3 @@ def metrics(address):
     with connected(address) as connection:
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         return received(connection)
-
-
-def until(holds):
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)

@@ -218,12 +218,3 @@ def test_the_page_tells_the_line_at_fault(told):
     assert "fault" in found.get_attribute("class")
     assert told("latin.txt", b"caf\xe9\n").inner_text().startswith("latin.txt is not UTF-8 text")
     assert told("news.txt", b"they sing\n").get_attribute("class") == "told"
-
-
-@pytest.mark.slow
-def test_a_file_that_is_too_large_is_sent_to_the_command_line(told):
-    found = told("news.txt", b"they sing\n" * 900_000)
-    assert (
-        found.inner_text()
-        == "news.txt is too large for this page; annotate it with: strukt predict MODEL news.txt"
-    )

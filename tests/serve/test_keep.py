@@ -19,7 +19,6 @@ from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.pipeline.model import Pipeline
-from strukt.tasks.tag.model import Tagger
 
 
 def read(text):
@@ -97,14 +96,6 @@ def test_a_forbidden_relation_makes_its_arc_less_probable_as_training_has_it(cli
     assert ratio == pytest.approx(other ** (1 / temperature), rel=0.02)
 
 
-def test_required_tags_are_a_partial_annotation_to_train_on(client):
-    required, forbidden = [{"word": 2, "tag": "NN"}, {"word": 4, "tag": "JJ"}], [{"word": 1, "tag": "DT"}]
-    _, partial = corrected(client, "tagger", read, required=required, forbidden=forbidden)
-    assert partial.column("xpos") == ["_", "NN", "_", "JJ", "_", "_"]
-    assert partial.forbidden == [Part("tag", (1,), "DT")]
-    assert Tagger.trainable(tiny_corpora.tag_config(criterion="crf", partial=True), [partial]) == [partial]
-
-
 def test_required_entities_are_a_partial_annotation_to_train_on(client):
     required = [{"start": 0, "end": 3, "label": "LOC\tORG"}, {"start": 2, "end": 3, "label": "PER"}]
     forbidden = [{"start": 5, "end": 6, "label": "LOC"}]
@@ -170,13 +161,6 @@ def page_at(opened):
     return open_page
 
 
-def require(page, shape):
-    page.locator(shape).first.focus()
-    page.keyboard.press("Enter")
-    page.locator("#conditions .required").wait_for()
-    page.locator("#keep-conditions:enabled").wait_for()
-
-
 def saved(page, read=conllu.read):
     with page.expect_download() as download:
         page.get_by_role("button", name=re.compile("^Download")).click()
@@ -204,23 +188,6 @@ def test_all_layers_of_a_pipeline_are_corrected_and_are_one_file_to_train_on(pag
     assert (1, 3, "animal") in whole.entities
     config = tiny_corpora.pipeline_config(entities="nested", partial=True)
     assert Pipeline.trainable(config, [whole, partial]) == [whole, partial]
-
-
-@pytest.mark.slow
-def test_a_corrected_tree_is_kept_and_saved(page_at):
-    page = page_at(model="parser", view="marginals")
-    best = page.locator('#panel [data-word="3"]').get_attribute("data-head")
-    require(page, f'#alternatives [data-key^="arc.3."]:not([data-key="arc.3.{best}"])')
-    head = int(page.locator('#panel [data-word="3"]').get_attribute("data-head"))
-    assert head != int(best)
-    page.get_by_role("button", name="Keep conditions only").click()
-    name, [partial] = saved(page)
-    assert name == "trees.conllu"
-    assert partial.column("head") == ["_", "_", str(head), "_", "_", "_"]
-    page.get_by_role("button", name="Keep this structure").click()
-    name, [whole] = saved(page)  # it has taken the place of the partial one
-    assert whole.heads[2] == head
-    conllu.require_tree(whole)
 
 
 @pytest.mark.slow

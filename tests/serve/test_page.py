@@ -52,17 +52,6 @@ def test_what_is_typed_fast_is_asked_once(opened):
     assert len(asked) == 1
 
 
-def test_tabs_by_mouse(opened):
-    page = opened(at(model="parser"))
-    for name, figures in {"k-best": 6, "Marginals": 1, "SparseMAP": None, "Samples": None, "Mode": 1}.items():
-        page.get_by_role("tab", name=name).click()
-        expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
-        expect(page.get_by_role("tab", name=name)).to_be_focused()
-        if figures:
-            expect(page.locator("figure")).to_have_count(figures)
-    assert "view=" not in page.url
-
-
 def test_tabs_by_keyboard(opened):
     page = opened(at(model="parser"))
     first = page.get_by_role("tab", name="Mode")
@@ -129,31 +118,6 @@ def test_every_arc_can_be_reached_by_the_tab_key_and_tells_its_name(opened):
         names.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
     assert len({*names}) == len(TEXT.split())
     assert all(re.fullmatch(r"\w+ → \w+ \w+: free", name) for name in names)
-
-
-@pytest.mark.parametrize(
-    ("model", "shape"), [("tagger", ".tag"), ("constituency", ".label"), ("ner", ".label")]
-)
-def test_tags_and_spans_are_required_too(opened, model, shape):
-    text = "the mayor of Rome visits Ada ." if model == "ner" else "the old cat sees a dog ."
-    page = opened(at(text, model=model))
-    first = page.locator(f"#panel {shape}").first
-    first.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("#conditions .required")).to_have_count(1)
-    expect(page.locator("#panel .required").first).to_be_focused()
-    before = page.locator("#panel .required").first.text_content()
-    page.keyboard.press("Enter")
-    expect(page.locator("#conditions .forbidden")).to_contain_text(before.split()[0])
-    expect(page.locator("#panel .required")).to_have_count(0)
-
-
-def test_contradictions_are_told(opened):
-    page = opened(at(model="parser", required="arc.1.2") + "&required=arc.2.1")
-    expect(page.get_by_role("alert")).to_contain_text("no structure has all required parts")
-    page.locator("#conditions button").first.click()
-    expect(page.get_by_role("alert")).to_be_hidden()
-    expect(page.locator("figure")).to_have_count(1)
 
 
 def test_a_link_restores_everything(opened):

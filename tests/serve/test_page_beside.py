@@ -74,15 +74,6 @@ def test_conditions_are_those_of_both(opened_at):
             expect(page.locator(f'{panel} [data-word="{word}"]')).to_have_attribute("data-head", head)
 
 
-def test_two_models_are_no_wider_than_a_phone(opened):
-    page = opened(
-        at(TEXT * 3, model="parser", beside="constituency"), viewport={"width": 360, "height": 740}
-    )
-    expect(page.locator("#second figure")).to_be_visible()
-    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1]
-
-
 def test_a_model_alone_has_none_beside(opened_at):
     page = opened_at({"tagger": models.tagger()}, at(beside="parser"))
     expect(page.locator("#panel .tag")).to_have_count(6)

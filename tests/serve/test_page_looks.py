@@ -13,7 +13,7 @@ expect = sync_api.expect
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("view", ["mode", "marginals", "kbest"])
+@pytest.mark.parametrize("view", ["marginals", "kbest"])
 def test_nothing_is_wider_than_a_phone(opened, view, tmp_path):
     page = opened(
         at("the old shy cat sees a wet red dog " * 4, view=view), viewport={"width": 360, "height": 740}

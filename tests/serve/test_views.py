@@ -85,18 +85,7 @@ def test_the_mode_is_that_of_the_distribution(name):
     assert structure.weight is None
 
 
-@pytest.mark.parametrize("name", ["parser", "tagger"])
-def test_the_mode_is_the_prediction(name):
-    model = KINDS[name]()
-    (predicted,) = model.predict([sentence_of(model, TEXT, 50)])
-    (structure,) = answered(name).structures
-    if name == "tagger":
-        assert [each.part.tag for each in structure.parts] == predicted.column("xpos")
-    else:
-        assert [(each.part.head, each.relation) for each in structure.parts] == predicted.arcs
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
 @pytest.mark.parametrize("name", NAMED)
 def test_marginals_are_those_at_the_temperature(name, temperature):
     answer = answered(name, view="marginals", temperature=temperature)
@@ -113,11 +102,10 @@ def test_marginals_are_those_at_the_temperature(name, temperature):
         assert each.probability == pytest.approx(marginals[structures.index(each.part)].item(), abs=1e-6)
 
 
-@pytest.mark.parametrize("temperature", [0.5, 2.0])
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_the_best_ones_are_those_of_the_distribution(name, temperature):
-    structures = answered(name, view="kbest", k=4, temperature=temperature).structures
-    found = tempered(name, temperature)
+def test_the_best_ones_are_those_of_the_distribution(name):
+    structures = answered(name, view="kbest", k=4, temperature=2.0).structures
+    found = tempered(name, 2.0)
     scores, events = found.topk(4)
     assert [event_of(each) for each in structures] == [parts_of(name, event) for event in events[0]]
     expected = (scores[0] - found.log_partition).exp().tolist()
@@ -144,11 +132,6 @@ def test_samples_are_those_of_the_distribution(name):
             assert structure.weight == pytest.approx(drawn.count(event_of(structure)) / 12)
 
 
-def test_samples_depend_on_the_seed_alone():
-    first, again, other = (answered("parser", view="samples", k=9, seed=seed) for seed in (1, 1, 2))
-    assert first == again != other
-
-
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_drawing_samples_neither_changes_the_random_state_of_all_threads_nor_looks_at_it(name):
     torch.manual_seed(1)
@@ -157,6 +140,7 @@ def test_drawing_samples_neither_changes_the_random_state_of_all_threads_nor_loo
     assert torch.equal(before, torch.get_rng_state())
     torch.manual_seed(2)
     assert answered(name, view="samples", k=AT_A_TIME + 3, temperature=4.0) == first
+    assert answered(name, view="samples", k=AT_A_TIME + 3, temperature=4.0, seed=2) != first
 
 
 def test_samples_that_are_drawn_in_parts_differ_from_part_to_part():
@@ -260,6 +244,7 @@ def test_parts_that_are_not_there_are_told(name, part, message):
 def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(name):
     card = served(name).card
     assert card.parts == {}
+    assert answered(name, annotation=True).partial is None
     assert "marginals" not in card.views
     with pytest.raises(RequestError, match="has no parts that can be required"):
         answered(name, required=[Arc(word=1, head=0)])
@@ -324,9 +309,11 @@ def test_weights_in_the_one_picture_are_those_of_the_structures():
         assert (group.get("class") == "shared") == (weight == pytest.approx(whole))
 
 
-def test_a_single_structure_is_not_drawn_twice():
+def test_a_single_structure_is_not_drawn_twice_and_nothing_is_drawn_or_written_unasked():
     assert answered("parser", pictures=True).overlay is None
-    assert answered("parser", view="kbest", k=4).overlay is None  # nobody asked for pictures
+    answer = answered("parser", view="kbest", k=4)
+    assert (answer.overlay, answer.partial) == (None, None)
+    assert {(str(each.pictures), each.annotation) for each in answer.structures} == {("[]", None)}
 
 
 @pytest.mark.parametrize("name", ["parser", "constituency"])
@@ -342,17 +329,6 @@ def test_the_encoder_reads_a_sentence_once(name):
     finally:
         hook.remove()
     assert len(read) == 1
-
-
-@pytest.mark.parametrize("name", ["codes", "softmax"])
-def test_without_parts_there_is_no_partial_annotation(name):
-    assert answered(name, annotation=True).partial is None
-
-
-def test_nothing_is_drawn_or_written_unasked():
-    answer = answered("parser")
-    (structure,) = answer.structures
-    assert (structure.pictures, structure.annotation, answer.partial) == ([], None, None)
 
 
 def flat_spans_of(structure):
