@@ -19,12 +19,12 @@ def measured(monkeypatch):
     return asked
 
 
-@pytest.mark.parametrize("group", ["exact", "sparse", "bits", "hmm"])
-def test_a_group_means_its_families(measured, group):
+def test_a_group_means_its_families(measured):
     from benchmarks.run import GROUPS
 
-    assert main(["benchmark", group, "--rounds", "2", "--threads", "1"]) == 0
-    assert measured == [([family.name for family in GROUPS[group]], 2, 1, None)]
+    for group in ("exact", "hmm"):
+        assert main(["benchmark", group, "--rounds", "2", "--threads", "1"]) == 0
+        assert measured.pop() == ([family.name for family in GROUPS[group]], 2, 1, None)
 
 
 def test_one_family(measured):

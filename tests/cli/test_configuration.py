@@ -11,6 +11,7 @@ from strukt.tasks import dependency, tag
 def test_nothing_given_means_the_defaults():
     order = parse("dependency", [])
     assert order.config == dependency.Config()
+    assert order.config.trainer != tag.Config().trainer
     assert (order.output, order.resume) == ("dependency-model", False)
 
 
@@ -77,10 +78,6 @@ def test_what_is_printed_can_be_read_again(tmp_path, capsys):
     assert parse("tag", ["--config", str(file)]) == parse("tag", options)
 
 
-def test_defaults_of_one_task_are_not_those_of_another():
-    assert parse("dependency", []).config.trainer == dependency.Config().trainer != tag.Config().trainer
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -124,11 +121,6 @@ def test_what_is_wrong_in_a_file(tmp_path, text, message):
     assert str(raised.value).startswith(message.replace("{file}", str(file)))
 
 
-def test_the_nearest_task_is_suggested(capsys):
-    assert main(["train", "dependancy"]) == 2
-    assert capsys.readouterr().err == "error: unknown task 'dependancy'; did you mean 'dependency'?\n"
-
-
 def test_help_explains_the_options(capsys):
     with pytest.raises(SystemExit):
         main(["train", "tag", "--help"])
@@ -137,6 +129,11 @@ def test_help_explains_the_options(capsys):
     assert "type:" not in text
     assert "default: )" not in text
     assert "default: null" not in text
+
+
+def test_the_nearest_task_is_suggested(capsys):
+    assert main(["train", "dependancy"]) == 2
+    assert capsys.readouterr().err == "error: unknown task 'dependancy'; did you mean 'dependency'?\n"
 
 
 def test_a_failed_parse_leaves_nothing_for_the_next_one(capsys):

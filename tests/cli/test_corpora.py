@@ -22,13 +22,6 @@ def test_files_come_in_turn_and_only_when_needed(tmp_path):
     assert [sentence.forms for sentence in sentences] == [["later"]]
 
 
-def test_the_format_that_is_given_wins_over_the_name(tmp_path):
-    path = tmp_path / "text.conllu"
-    path.write_text("two words\n")
-    sentences = corpora.read([str(path)], "text", corpus.WORDS)
-    assert [sentence.forms for sentence in sentences] == [["two", "words"]]
-
-
 def test_a_missing_file_is_said_at_once(tmp_path):
     with pytest.raises(DataError, match=r"missing\.conllu: there is no such file"):
         corpora.read([write(tmp_path / "a.conllu", "a"), "missing.conllu"], None, corpus.WORDS)
@@ -37,14 +30,6 @@ def test_a_missing_file_is_said_at_once(tmp_path):
 def test_standard_input_cannot_be_read_twice(tmp_path):
     with pytest.raises(UsageError, match="- is given twice; standard input can be read only once"):
         corpora.read(["-", write(tmp_path / "a.conllu", "a"), "-"], None, corpus.WORDS)
-
-
-def test_a_file_is_read_for_what_it_is_needed_for(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"tokens": ["Go"]}\n')
-    assert [sentence.forms for sentence in corpora.read([str(path)], None, corpus.ENTITIES)] == [["Go"]]
-    with pytest.raises(DataError, match=r"a\.jsonl: has the format jsonl; expected one of conllu"):
-        list(corpora.read([str(path)], None, corpus.WORDS))
 
 
 def test_a_long_sentence_is_warned_of_once(tmp_path):

@@ -72,22 +72,16 @@ def test_help_names_every_command():
     text = strukt("--help").stdout
     assert all(f"  {command} " in text for command in main.COMMANDS)
     assert strukt().stdout == strukt("help").stdout == text
-
-
-def test_version():
     assert strukt("--version").stdout.startswith("strukt 0.")
 
 
-def test_the_nearest_command_is_suggested(capsys):
-    assert main.main(["pedict"]) == 2
-    assert capsys.readouterr().err == "error: unknown command 'pedict'; did you mean 'predict'?\n"
-
-
-def test_all_commands_are_named_when_none_is_near(capsys):
-    assert main.main(["xyzzy"]) == 2
-    assert (
-        capsys.readouterr().err == f"error: unknown command 'xyzzy'; known are: {', '.join(main.COMMANDS)}\n"
-    )
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("pedict", "did you mean 'predict'?"), ("xyzzy", f"known are: {', '.join(main.COMMANDS)}")],
+)
+def test_the_nearest_command_is_suggested_and_all_are_named_where_none_is_near(command, said, capsys):
+    assert main.main([command]) == 2
+    assert capsys.readouterr().err == f"error: unknown command '{command}'; {said}\n"
 
 
 @pytest.fixture

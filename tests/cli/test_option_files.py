@@ -40,7 +40,7 @@ TEXTS = {
 }
 
 
-HOSTILE = ["recursive alias", "alias of a list", "brackets", "closed brackets", "braces", "laughs", "digits"]
+HOSTILE = ["recursive alias", "brackets", "laughs"]
 
 
 def written(name, folder):

@@ -43,13 +43,12 @@ def by_hard_link(gold):
     return gold.parent / "hard.conllu"
 
 
-@pytest.mark.parametrize("force", [[], ["--force"]])
 @pytest.mark.parametrize(
     "name", [by_name, by_another_path, through_a_missing_folder, by_symbolic_link, by_hard_link]
 )
-def test_prediction_never_replaces_its_input(tagger, treebank, gold, name, force, capsys):
+def test_prediction_never_replaces_its_input(tagger, treebank, gold, name, capsys):
     before, output = gold.read_bytes(), str(name(gold))
-    for inputs in ([str(gold)], [treebank.dev, str(gold)]):
+    for inputs, force in ([[str(gold)], []], [[treebank.dev, str(gold)], ["--force"]]):
         assert main(["predict", tagger, *inputs, "-o", output, *force]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"error: {output} is ")

@@ -107,18 +107,6 @@ def test_a_missing_model_is_named(capsys):
     assert capsys.readouterr().err == "error: nowhere: there is no such model folder\n"
 
 
-def test_a_diagram_has_what_the_sentence_has():
-    bare = conllu.from_forms(["a", "b"])
-    assert (diagram_of(bare).tags, diagram_of(bare).heads) == ([], [])
-    tagged = bare.annotated(upos=["X", "Y"]).with_misc(p=["0.5", "0.25"])
-    assert diagram_of(tagged).tags == ["X", "Y"]
-    assert diagram_of(tagged).tag_probabilities == [0.5, 0.25]
-    parsed = tagged.annotated(head=[2, 0], deprel=["det", "root"])
-    assert diagram_of(parsed).relations == ["det", "root"]
-    assert diagram_of(parsed).head_probabilities == [0.5, 0.25]
-    assert diagram_of(parsed).tag_probabilities == []
-
-
 def test_language_specific_tags_are_drawn_first():
     assert diagram_of(conllu.from_forms(["a"]).annotated(upos=["X"], xpos=["XX"])).tags == ["XX"]
 

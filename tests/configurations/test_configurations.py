@@ -73,10 +73,6 @@ def test_help_lists_those_of_the_task(shipped, capsys):
     assert "published/parser" not in printed
 
 
-def test_they_are_in_alphabetical_order():
-    assert list(configurations()) == sorted(configurations())
-
-
 def test_a_file_without_its_first_line_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.yaml").write_text("encoder: {}\n")
     monkeypatch.setattr("strukt.configurations.FOLDER", tmp_path)

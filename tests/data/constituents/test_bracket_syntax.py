@@ -77,6 +77,7 @@ def test_a_lone_preterminal_gets_a_bracket_around_it():
         ("(S (NP))", "leaf", 6, "(NP) has a label and no word, or a word and no tag"),
         ("(S (NP (NN a b)))", "leaf", 13, "the bracket NN holds two words, 'a' and 'b'"),
         ("(S (NN a) b)", "leaf", 10, "the word 'b' stands beside brackets and has no tag"),
+        ("(S b (NN a))", "leaf", 5, "the word 'b' stands beside brackets and has no tag"),
         ("(S ((NN a)))", "label", 4, "a bracket inside the tree has no label"),
         ("(((NN a)))", "label", 2, "a bracket inside the tree has no label"),
         ("(S (NP (NN a)", "unbalanced", 0, "the tree is not closed: 2 closing brackets are missing"),

@@ -59,7 +59,7 @@ def test_round_brackets_tell_nothing():
     [
         ("", "there is no expression"),
         ("( )", "there is no expression"),
-        ("[MAX 2 9", r"\[MAX is not closed by \]"),
+        ("[MAX [MIN 2", r"\[MIN is not closed by \]"),
         ("[MAX ]", r"\[MAX has no arguments"),
         ("[MAX 2 ] 3", "'3' follows the end"),
         ("]", r"\] closes no operator"),

@@ -8,7 +8,7 @@ from tests.viz.pictures.brackets.test_picture import diagrams
 
 from strukt.viz import Bracket, BracketDiagram
 from strukt.viz.canvas.width import display_width
-from strukt.viz.pictures.brackets.outline import draw
+from strukt.viz.pictures.brackets.outline import draw, segments
 
 MEETING = BracketDiagram(
     "The president of Texas met Kim".split(),
@@ -40,6 +40,12 @@ def test_a_word_that_fits_nowhere_stays_on_the_line_of_its_label():
 def test_brackets_over_the_same_words_keep_their_order():
     tree = BracketDiagram(["a"], [Bracket("S", 0, 1), Bracket("VP", 0, 1), Bracket("", 0, 1)])
     assert draw(tree, 20, {}).split("\n") == ["S", "╰─VP", "  ╰── a"]
+
+
+def test_segments_are_only_what_there_is():
+    bracket = Bracket("", 0, 1, code=1)
+    assert segments(BracketDiagram(["a"], [bracket], bits=1), bracket) == [("1", "code 1")]
+    assert segments(BracketDiagram(["a"], []), Bracket("", 0, 1)) == []
 
 
 @given(diagrams(), st.integers(1, 60))
