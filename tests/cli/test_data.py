@@ -135,6 +135,7 @@ def test_versions_and_languages(tiny, tmp_path, capsys):
             ["get", "cogs", "--version", "2"],
             "--version is for treebanks such as UD_English-EWT, not for cogs",
         ),
+        (["get", "cogs", "--language", "en"], "--language is for treebanks"),
         (["get", "UD_English"], "'UD_English' is not the name of a treebank"),
         (["get", "UD_English-Nothing"], "the server says 404 Not Found; check the name and the version"),
     ],

@@ -85,12 +85,3 @@ def test_the_nearest_name_is_suggested(arguments, expected, capsys):
 def test_options_of_a_table_need_one(options, capsys):
     assert main(["reproduce", *options]) == 2
     assert f"{options[0]} needs a table; give its name first" in capsys.readouterr().err
-
-
-def test_a_missing_corpus_is_named_with_the_remedy(tmp_path, capsys):
-    (tmp_path / "cogs").mkdir()
-    (tmp_path / "cogs" / "notes.txt").write_text("something else\n")
-    assert main(["reproduce", "cogs", "--data", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
-    err = capsys.readouterr().err.splitlines()[-1]
-    assert err.startswith("error: the corpus cogs cannot be fetched (")
-    assert f"strukt data get cogs -o {tmp_path}/cogs" in err
