@@ -5,10 +5,10 @@ import math
 
 import pytest
 import torch
-from scipy.optimize import minimize
 from tests.factor_graph.graphs import draw, logic_tree, scored_tree
 from tests.factor_graph.test_oracles import ORACLES
 from tests.factor_graph.test_permitted import LOGIC, OUT, Ordered
+from tests.inference.tables import nearest
 
 from strukt import FactorGraph, LinearChain, Matching, NonProjectiveTree
 from strukt.errors import InfeasibleError
@@ -19,27 +19,9 @@ def scores_of(graph, *batch, scale=1.0):
     return tuple(draw(*batch, *shape, seed=i, scale=scale) for i, shape in enumerate(graph.arrays.shapes))
 
 
-def nearest(assignments, own, scores):
-    """SparseMAP over listed assignments by a general solver."""
-
-    def loss(weights):
-        point = weights @ assignments
-        return 0.5 * point @ point - scores @ point - weights @ own
-
-    def slope(weights):
-        return assignments @ (weights @ assignments - scores) - own
-
-    start = torch.full((len(assignments),), 1 / len(assignments), dtype=torch.float64).numpy()
-    sums_to_one = {
-        "type": "eq",
-        "fun": lambda weights: weights.sum() - 1,
-        "jac": lambda weights: 0 * weights + 1,
-    }
-    found = minimize(
-        loss, start, jac=slope, bounds=[(0, 1)] * len(start), constraints=sums_to_one, method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )  # fmt: skip
-    return torch.from_numpy(found.x @ assignments)
+def sparsemap(assignments, scores, own):
+    """SparseMAP over listed assignments by an active set over them all."""
+    return torch.from_numpy(nearest(assignments, scores, own) @ assignments)
 
 
 @pytest.mark.parametrize("name", [name for name in LOGIC if name != "RelaxedKnapsack"])
@@ -54,7 +36,7 @@ def test_one_logic_factor_is_its_sparsemap(name, negated):
     assert found.status.all()
     ones = truth.assignments.double().numpy()
     for mine, each in zip(found.marginals, scores.numpy(), strict=True):
-        assert torch.allclose(mine, nearest(ones, 0 * ones[:, 0], each), atol=1e-6)
+        assert torch.allclose(mine, sparsemap(ones, each, 0.0), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ORACLES)
@@ -68,7 +50,7 @@ def test_one_factor_with_an_oracle_is_its_sparsemap(name):
     for item in range(3):
         own = truth.scores[item]
         ones = truth.assignments[own > -torch.inf].double().numpy()
-        wanted = nearest(ones, own[own > -torch.inf].numpy(), scores[item].flatten().numpy())
+        wanted = sparsemap(ones, scores[item].flatten().numpy(), own[own > -torch.inf].numpy())
         assert torch.allclose(found.marginals[item].flatten(), wanted, atol=1e-6)
 
 
@@ -224,7 +206,7 @@ def frustrated(n, seed):
     return graph
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_best_assignment_of_a_frustrated_graph(seed):
     graph, scores = frustrated(9, seed), draw(9, seed=100 + seed)
     found, truth = graph.lp_map(scores, exact=True), graph.enumerate(scores)
@@ -264,15 +246,6 @@ def test_a_search_that_is_cut_short_says_so():
         assert not graph.lp_map(scores, exact=True, max_nodes=1.5).status
     with pytest.raises(ValueError, match="max_nodes is nan; expected at least 1"):
         graph.lp_map(scores, exact=True, max_nodes=math.nan)
-
-
-def test_a_graph_that_permits_nothing_has_no_best_assignment():
-    graph = FactorGraph()
-    x = graph.variables(3)
-    graph.add(factors.Or(x))
-    graph.add(factors.Budget(x, 0))
-    with pytest.raises(InfeasibleError, match="no assignment is permitted"):
-        graph.lp_map(torch.zeros(3), exact=True)
 
 
 @pytest.mark.parametrize("kind", ["tree", "chain", "dense", "knapsack", "pair"])

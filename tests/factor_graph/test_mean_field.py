@@ -167,8 +167,16 @@ def test_groups_of_a_schedule_are_set_at_once_and_in_order():
     new_q = (t + pairs * p).sigmoid()
     torch.testing.assert_close(found[1], new_q)
     torch.testing.assert_close(found[0], (s + pairs * new_q + 1.5 * p.flip(0)).sigmoid())
-    found = graph.mean_field((s, t), iterations=1, tol=None, schedule="parallel").marginals
-    torch.testing.assert_close(found[0], (s + pairs * q + 1.5 * p.flip(0)).sigmoid())
+    told = pairs * q + 1.5 * p.flip(0)
+    new_p, of_each = (s + told).sigmoid(), (torch.full((2,), 0.25).double(), torch.ones(2).double())
+    for settings, expected in (
+        ({}, new_p),
+        ({"step_size": 0.25}, 0.25 * new_p + 0.75 * p),
+        ({"step_size": of_each}, 0.25 * new_p + 0.75 * p),
+        ({"damping": 0.25}, (s + 0.75 * told).sigmoid()),
+    ):
+        found = graph.mean_field((s, t), iterations=1, tol=None, schedule="parallel", **settings).marginals
+        torch.testing.assert_close(found[0], expected)
 
 
 def test_every_variable_has_its_weight():

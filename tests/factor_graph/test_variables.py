@@ -103,10 +103,3 @@ def test_shapes_are_whole_numbers(shape):
         ValueError, match=r"the shape of variables is \(.*\); expected whole numbers of 1 or more"
     ):
         FactorGraph().variables(*shape)
-
-
-def test_repr(x):
-    assert repr(x[1:]) == "Variables(shape=(2, 4))"
-    graph = x.owner
-    graph.add(factors.Xor(x))
-    assert repr(graph) == "FactorGraph(12 variables, 1 factors)"

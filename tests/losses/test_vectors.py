@@ -97,19 +97,12 @@ def test_all_derivatives(loss, mapping, parameter):
 
 def test_alpha_of_one_is_cross_entropy():
     x, classes = normal(4, 5), torch.tensor([0, 4, -100, 2])
-    for options in (
-        {},
-        {"reduction": "sum"},
-        {"reduction": "none"},
-        {"label_smoothing": 0.2},
-        {"ignore_index": 4},
-    ):
+    reductions = ({"reduction": name} for name in ("mean", "sum", "none"))
+    for options in (*reductions, {"label_smoothing": 0.2}, {"ignore_index": 4}):
         given = classes.clamp(min=0) if "ignore_index" in options else classes
         expected = torch.nn.functional.cross_entropy(x, given, **options)
         found = losses.entmax_loss(x, given, 1.0, **options)
-        if (
-            "label_smoothing" in options
-        ):  # the loss of a smoothed target is 0 at the target: its entropy is left out
+        if "label_smoothing" in options:  # the loss is 0 at a smoothed target: its entropy is left out
             share = torch.tensor([0.84, 0.04, 0.04, 0.04, 0.04], dtype=torch.float64)
             expected = expected + (share * share.log()).sum()
         assert torch.allclose(found, expected, atol=1e-14)
@@ -156,15 +149,6 @@ def test_a_shift_of_all_scores_changes_nothing():
     expected = losses.sparsemax_loss(x, classes, reduction="none")
     shifted = losses.sparsemax_loss((x + 1e4).float(), classes, reduction="none")
     assert torch.allclose(shifted.double(), expected, atol=5e-3)
-
-
-def test_a_margin_makes_the_loss_zero():
-    x = torch.tensor([[3.0, 1.9, 0.0]], dtype=torch.float64)
-    target = torch.tensor([0])
-    assert losses.sparsemax_loss(x, target) == 0
-    assert losses.sparsemax_loss(x - torch.tensor([0.2, 0.0, 0.0]), target) > 0
-    assert losses.entmax15_loss(x, target) > 0
-    assert losses.entmax15_loss(x + torch.tensor([1.0, 0.0, 0.0]), target) == 0
 
 
 def test_masked_scores_take_no_part():
@@ -220,9 +204,6 @@ def test_nothing_counts_where_all_are_ignored():
 def test_messages_name_the_misfit(target, options, message):
     with pytest.raises(ValueError, match=message):
         losses.sparsemax_loss(torch.zeros(2, 3), target, **options)
-
-
-def test_unknown_options_are_named():
     with pytest.raises(TypeError, match=r"unknown options \['smoothing'\]"):
         losses.sparsemax_loss(torch.zeros(2, 3), torch.tensor([0, 0]), smoothing=0.1)
 
@@ -236,12 +217,12 @@ def test_the_default_device_plays_no_part(loss, mapping, parameter):
         assert torch.equal(loss(x, target, parameter), expected)
 
 
-@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
-def test_the_loss_of_no_scores_is_zero(reduction):
+def test_the_loss_of_no_scores_is_zero():
     empty = torch.zeros(2, 0, requires_grad=True)
-    loss = losses.sparsemax_loss(empty, torch.zeros(2, 0), reduction=reduction)
-    assert torch.equal(loss, torch.zeros(2) if reduction == "none" else torch.tensor(0.0))
-    assert torch.autograd.grad(loss.sum(), empty)[0].shape == (2, 0)
+    for reduction, expected in (("none", [0.0, 0.0]), ("sum", 0.0), ("mean", 0.0)):
+        loss = losses.sparsemax_loss(empty, torch.zeros(2, 0), reduction=reduction)
+        assert loss.tolist() == expected
+        assert torch.autograd.grad(loss.sum(), empty)[0].shape == (2, 0)
 
 
 @pytest.mark.parametrize("name", ["entmax_loss", "normmax_loss", "fusedmax_loss", "oscarmax_loss"])

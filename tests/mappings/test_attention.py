@@ -76,10 +76,6 @@ def test_messages_name_the_misfit():
         scaled_dot_product_attention(x, x, x, torch.ones(2, 2, dtype=torch.bool), is_causal=True)
     with pytest.raises(ValueError, match=r"dropout_p is 1.5"):
         scaled_dot_product_attention(x, x, x, dropout_p=1.5)
-
-
-def test_a_mask_of_integers_is_refused():
-    """Masks of tokenizers hold 1 for words; added to scores, they would mask nothing."""
-    x = torch.ones(1, 2, 4)
+    # Masks of tokenizers hold 1 for words; added to scores, they would mask nothing.
     with pytest.raises(ValueError, match=r"attn_mask has dtype torch\.int64; expected Booleans"):
         scaled_dot_product_attention(x, x, x, torch.tensor([[1, 0]]))

@@ -44,27 +44,6 @@ def test_the_mapping_is_optimal(mapping, penalty, weight, d):
 
 
 @KINDS
-def test_no_weight_is_sparsemax_and_a_large_one_is_uniform(mapping, penalty):
-    x = normal(3, 7)
-    assert torch.allclose(mapping(x, 0.0), sparsemax(x), atol=1e-15)
-    assert torch.allclose(mapping(x, 100.0), torch.full_like(x, 1 / 7))
-
-
-@pytest.mark.parametrize("prox", [fusedmax_oscarmax.variation, fusedmax_oscarmax.oscar])
-@pytest.mark.parametrize("d", [1, 2, 9, 40])
-def test_proximal_maps_that_keep_the_mean_shrink_distances(prox, d):
-    x, y = normal(6, d), normal(6, d, seed=1)
-    weight = torch.tensor([0.0, 0.01, 0.1, 0.3, 1.0, 10.0], dtype=torch.float64)
-    found, other = prox(x, weight), prox(y, weight)
-    assert (found.amax(-1) == 0).all()
-    # OSCAR takes as much from all rows.
-    found, other = (
-        given.mean(-1, keepdim=True) + z - z.mean(-1, keepdim=True) for given, z in ((x, found), (y, other))
-    )
-    assert ((found - other).norm(dim=-1) <= (x - y).norm(dim=-1) + 1e-12).all()
-
-
-@KINDS
 def test_derivatives(mapping, penalty):
     x = normal(4, 7, seed=2).requires_grad_()
     weight = torch.tensor([0.02, 0.06, 0.1, 0.2], dtype=torch.float64).unsqueeze(-1).requires_grad_()
@@ -119,7 +98,7 @@ def test_axes_weights_and_types(mapping, penalty):
 
 
 @KINDS
-@pytest.mark.parametrize("shift", [0.0, 1000.0, 10000.0])
+@pytest.mark.parametrize("shift", [0.0, 10000.0])
 @pytest.mark.parametrize("weight", [0.001, 0.1, 10.0])
 def test_a_shift_of_all_scores_changes_nothing_in_float32(mapping, penalty, shift, weight):
     x = (normal(20, 50) + shift).float()

@@ -14,7 +14,6 @@ from torch.autograd import grad, gradcheck, gradgradcheck
 from strukt import mappings
 from strukt.losses import entmax_loss
 from strukt.mappings import entmax
-from strukt.nn import Entmax
 
 BELOW = [1e-3, 0.1, 0.3, 0.5, 0.9, 0.999]
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "reference"])
@@ -164,17 +163,3 @@ def test_the_loss_is_right_to_small_probabilities(monkeypatch, backend):
         assert math.isclose(
             entmax_loss(x, torch.tensor([0]), alpha).item(), expected, rel_tol=1e-9, abs_tol=1e-14
         )
-
-
-def test_the_formula_of_the_peer():
-    peer = pytest.importorskip("entmax", reason="the package entmax is not installed")
-    x = 3 * normal(5, 30)
-    for alpha in (0.1, 0.5, 0.9):
-        expected = peer.entmax_bisect(x, alpha, n_iter=100)
-        assert torch.allclose(entmax(x, alpha), expected, rtol=1e-11)
-
-
-def test_attention_looks_everywhere():
-    query, key, value = normal(2, 5, 3), normal(2, 5, 3, seed=1), torch.eye(5).double().expand(2, 5, 5)
-    found = mappings.scaled_dot_product_attention(query, key, value, is_causal=True, mapping=Entmax(0.5))
-    assert ((found > 0) == torch.ones(5, 5, dtype=torch.bool).tril()).all()

@@ -69,7 +69,7 @@ def test_sizes_that_a_compiled_graph_does_not_check(backend):
     assert found[1].isnan().all()
 
 
-@pytest.mark.parametrize("low", [-1e9, -1e30, torch.finfo(torch.float64).min])
+@pytest.mark.parametrize("low", [-1e9, torch.finfo(torch.float64).min])
 @pytest.mark.parametrize("k", [0.0, 0.5, 1.0, 2.5])
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
 def test_any_range_of_scores(low, k, backend, monkeypatch):
