@@ -1,6 +1,5 @@
 """Derivatives where peers give NaN, nothing, or the derivative of something else."""
 
-import math
 from functools import partial
 
 import pytest
@@ -34,30 +33,6 @@ def test_the_hessian_is_the_covariance_at_ties_too(subject, pattern):
     (gradient,) = grad(case.distribution().log_partition, case.scores[0], create_graph=True)
     rows = [grad(entry, case.scores[0], retain_graph=True)[0].flatten() for entry in gradient.flatten()]
     assert torch.allclose(torch.stack(rows), centred.T @ (probabilities[:, None] * centred), atol=1e-10)
-
-
-def test_gradients_of_ctc_are_those_in_the_log_probabilities():
-    """PyTorch's loss returns the gradient in the logits below a softmax, whatever is above (pytorch #52241)."""
-    logs = normal(3, 6, 4).double().requires_grad_()
-    targets, lengths, labels = (
-        torch.tensor([[1, 2, 2], [3, 1, 0], [1, 0, 0]]),
-        torch.tensor([6, 4, 5]),
-        [3, 2, 1],
-    )
-    (gradient,) = grad(CTC(logs, targets, lengths, torch.tensor(labels)).log_partition.sum(), logs)
-    for item, (length, count) in enumerate(zip(lengths.tolist(), labels, strict=True)):
-        table = brute_force.ctc(length, logs[item].detach(), targets[item, :count].tolist())
-        assert torch.allclose(gradient[item], table.marginals)
-
-
-def test_ctc_below_a_softmax_has_second_derivatives():
-    """There is no double backward of PyTorch's loss (pytorch #70108)."""
-    targets = torch.tensor([1, 2])
-
-    def loss(logits):
-        return CTC(logits.log_softmax(-1), targets).log_partition
-
-    assert gradgradcheck(loss, normal(5, 3).double().requires_grad_())
 
 
 @LONG_NAMES
@@ -104,21 +79,6 @@ def _derivative(table_of, values):
     """Of the log-partition, along values that are added to scores: their expected sum."""
     step = torch.zeros((), dtype=torch.float64, requires_grad=True)
     return grad(table_of(step * values).log_partition, step)[0]
-
-
-def test_labels_of_arcs_are_summed_out_beforehand():
-    """Labelled arcs were asked for again and again (pytorch-struct #34, #63); their gradient is the marginals."""
-    labelled = normal(3, 4, 2).double()
-    labelled[1, 3, 0] = -math.inf
-    labelled.requires_grad_()
-    for kind, trees in (
-        (NonProjectiveTree, brute_force.non_projective_tree),
-        (ProjectiveTree, brute_force.projective_tree),
-    ):
-        (marginals,) = grad(kind(labelled.logsumexp(-1)).log_partition, labelled)
-        arcs = trees(3, labelled.detach().logsumexp(-1), True).marginals
-        expected = arcs.unsqueeze(-1) * labelled.detach().softmax(-1)
-        assert torch.allclose(marginals, expected)
 
 
 SIZE_ONE = {

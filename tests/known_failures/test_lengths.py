@@ -80,6 +80,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.thinned("make", "backend")
 @pytest.mark.parametrize("make", NOTHING.values(), ids=NOTHING)
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
 def test_no_position_at_all_leaves_one_empty_structure(make, backend, monkeypatch):
@@ -101,6 +102,7 @@ def test_no_position_at_all_leaves_one_empty_structure(make, backend, monkeypatc
         assert nothing.sparsemap().weights.tolist() == [[1], [1]]
 
 
+@pytest.mark.thinned("subject", "filler")
 @SUBJECTS
 @pytest.mark.parametrize("filler", [-100, 99])
 def test_padding_of_events_may_hold_anything(subject, filler):
@@ -127,17 +129,3 @@ def test_padding_is_not_read_by_the_other_marginals(subject):
     for name, of in own(case.distribution()).items():
         clean = of(case.distribution(), None)
         assert torch.allclose(of(dirty.distribution(), None), clean, rtol=1e-12, atol=1e-12), name
-
-
-@pytest.mark.parametrize(
-    ("mask", "message"),
-    [
-        (torch.ones(2, 4, dtype=torch.bool), r"of type torch.bool and shape \(2, 4\); expected a LongTensor"),
-        (torch.ones(2, 4, dtype=torch.int64), r"of type torch.int64 and shape \(2, 4\); .*lengths_from_mask"),
-        (torch.tensor([True, False]), "lengths is of type torch.bool"),
-    ],
-)
-def test_a_mask_is_not_taken_for_lengths(mask, message):
-    """Masks with holes are decoded silently wrong elsewhere (pytorch-crf #122); here there are lengths only."""
-    with pytest.raises(ValueError, match=message):
-        LinearChain(torch.zeros(2, 4, 3), torch.zeros(3, 3), mask)

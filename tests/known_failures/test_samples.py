@@ -3,7 +3,6 @@
 import random
 
 import numpy as np
-import pytest
 import torch
 from tests.further import SUBJECTS
 from tests.known_failures.everything import LONG, LONG_NAMES, long_scores
@@ -41,13 +40,3 @@ def test_threads_do_not_change_samples(name):
         assert torch.equal(drawn(distribution, (8,)), alone)
     finally:
         torch.set_num_threads(threads)
-
-
-@SUBJECTS
-@pytest.mark.parametrize("shape", [None, (), (2, 3)])
-def test_samples_of_any_shape(subject, shape):
-    """`sample()` and `sample((2, 3))` are refused elsewhere."""
-    distribution = subject.case((2,)).distribution()
-    found = distribution.sample() if shape is None else distribution.sample(shape)
-    assert found.shape == (*(shape or ()), 2, *distribution.event_shape)
-    assert distribution.is_structure(found).all()

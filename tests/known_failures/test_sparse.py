@@ -1,6 +1,5 @@
 """SparseMAP where other solvers stop early, scale wrongly, or accept nonsense."""
 
-import math
 import warnings
 
 import pytest
@@ -13,6 +12,7 @@ from strukt.distributions import LinearChain, NonProjectiveTree
 from strukt.testing.subject import Subject
 
 
+@pytest.mark.thinned("subject", "size")
 @SUBJECTS
 @pytest.mark.parametrize("size", [1e-2, 1e-6, 1e-12])
 def test_small_gradients_are_as_exact_as_large_ones(subject, size):
@@ -34,7 +34,7 @@ def test_small_gradients_are_as_exact_as_large_ones(subject, size):
     ],
     ids=["tags", "trees"],
 )
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_solutions_of_usual_sizes_are_optimal(make, seed):
     """Ten inner steps by default, and a sequence 6e-3 off the optimum without a word."""
     distribution = make(seed)
@@ -60,11 +60,3 @@ def test_single_precision_and_strides(subject: Subject):
     assert single.dtype == torch.float32
     assert torch.allclose(single.double(), exact, atol=1e-5)
     assert torch.equal(strided, exact)
-
-
-def test_forbidden_and_undefined_scores():
-    """-inf becomes [1, 1, NaN] elsewhere, and NaN becomes 1.73."""
-    chain = LinearChain(torch.tensor([[0.2, -math.inf, 0.1]]), torch.zeros(3, 3))
-    assert torch.allclose(chain.sparsemap().marginals, torch.tensor([[0.55, 0.0, 0.45]]))
-    with pytest.raises(ValueError, match="unary holds nan"):
-        LinearChain(torch.tensor([[0.2, math.nan, 0.1]]), torch.zeros(3, 3))
