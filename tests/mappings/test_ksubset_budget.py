@@ -29,6 +29,7 @@ def onto(k: float, at_most: bool):
     return feasible
 
 
+@pytest.mark.thinned("k", "scale")
 @pytest.mark.parametrize("k", [0.0, 0.5, 1.0, 2.0, 4.7, 6.0])
 @pytest.mark.parametrize("scale", [0.2, 1.0, 5.0])
 def test_subsets_are_optimal(k, scale):
@@ -69,6 +70,7 @@ def test_sizes_that_a_compiled_graph_does_not_check(backend):
     assert found[1].isnan().all()
 
 
+@pytest.mark.thinned("low", "k", "backend")
 @pytest.mark.parametrize("low", [-1e9, torch.finfo(torch.float64).min])
 @pytest.mark.parametrize("k", [0.0, 0.5, 1.0, 2.5])
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
