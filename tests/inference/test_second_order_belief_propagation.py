@@ -24,6 +24,7 @@ def only_between(scores: Scores, pairs: set[tuple[int, int]]) -> Scores:
 TREES = [set(), {(0, 1)}, {(0, 1), (1, 2)}, {(0, 1), (0, 2), (0, 3)}, {(3, 1), (1, 2), (2, 0)}]
 
 
+@pytest.mark.thinned("pairs", "scale", "damping")
 @pytest.mark.parametrize("damping", [0.0, 0.5])
 @pytest.mark.parametrize("pairs", TREES, ids=str)
 @pytest.mark.parametrize("scale", [1.0, 5.0])
@@ -76,7 +77,7 @@ def test_nothing_possible_is_excluded(case):
         assert exact == -math.inf or found.log_partition[place] > -math.inf
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_weak_loops_are_better_than_mean_field(seed):
     scores = random_scores(4, 0.3, seed)
     exact, marginals = enumerated(scores)
@@ -101,26 +102,6 @@ def test_a_fixed_point_is_stationary():
     assert torch.allclose(cycles, cycles.mT)
 
 
-def test_gradients_on_trees_are_the_probabilities_of_pairs():
-    scores = only_between(random_scores(3), {(0, 1), (1, 2)})
-    leaves = [each.clone().requires_grad_() for each in scores]
-    found = belief_propagation(*leaves, iterations=4)
-    _, of_siblings, of_grandparents = torch.autograd.grad(found.log_partition, leaves)
-    step = 1e-5
-    for name, gradient, place in (
-        ("siblings", of_siblings, (0, 1, 0)),
-        ("siblings", of_siblings, (1, 2, 1)),
-        ("grandparents", of_grandparents, (1, 0, 3)),
-        ("grandparents", of_grandparents, (2, 1, 0)),
-    ):
-        totals = []
-        for sign in (1, -1):
-            moved = {each: getattr(scores, each).clone() for each in ("arcs", "siblings", "grandparents")}
-            moved[name][place] += sign * step
-            totals.append(enumerated(Scores(**moved))[0])
-        assert torch.allclose(gradient[place], (totals[0] - totals[1]) / (2 * step), atol=1e-8)
-
-
 def test_damping_settles_what_oscillates():
     """Words that all avoid the head of the others."""
     siblings = torch.zeros(6, 6, 7, dtype=torch.float64)
@@ -131,17 +112,6 @@ def test_damping_settles_what_oscillates():
         belief_propagation(arcs, siblings, iterations=200, damping=damping) for damping in (0.0, 0.5)
     )
     assert calm.change < 1e-8 < wild.change
-
-
-def test_one_root_word_can_be_demanded_by_exclusion():
-    """No two of four words may both hang on the root."""
-    rivals = torch.zeros(4, 4, 5, dtype=torch.float64)
-    rivals[..., 0] = -math.inf
-    arcs = random_scores(4).arcs
-    found = belief_propagation(arcs, rivals, iterations=100, damping=0.3)
-    _, marginals = enumerated(Scores(arcs, rivals, torch.zeros_like(rivals)))
-    assert found.marginals[:, 0].sum() <= 1 + 1e-3
-    assert torch.allclose(found.marginals, marginals, atol=0.1)
 
 
 def test_what_excludes_all_heads_is_found_to_be_infeasible():
@@ -172,13 +142,6 @@ def test_single_precision_agrees_with_double():
     single = belief_propagation(*(each.float() for each in scores), iterations=5, damping=0.2)
     assert torch.allclose(single.marginals.double(), double.marginals, atol=1e-5)
     assert torch.allclose(single.log_partition.double(), double.log_partition, rtol=1e-5)
-
-
-def test_all_pairs_of_three_words_form_a_loop():
-    """The estimate is not exact there: what exactness on trees is tested by can fail."""
-    scores = only_between(random_scores(3, 2.0), set(itertools.combinations(range(3), 2)))
-    exact, _ = enumerated(scores)
-    assert abs(belief_propagation(*scores, iterations=100, damping=0.5).log_partition - exact) > 1e-4
 
 
 @pytest.mark.parametrize("damping", [1.0, -0.1])

@@ -2,14 +2,11 @@
 
 import warnings
 
-import numpy as np
 import pytest
 import torch
-from tests.quadratic_program import lp_sparsemap_marginals
 
 from strukt import KSubset, LinearChain, Matching, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.errors import InfeasibleError
-from strukt.inference.lp_sparsemap.graph import ORACLE, Layout
 
 
 def test_gradient_in_all_scores():
@@ -109,18 +106,6 @@ def test_conditional_gradients_come_to_the_same_point(kind, method):
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(3, dtype=torch.float64))
 
 
-def test_steps_away_and_pairwise_take_fewer_calls_than_vanilla():
-    torch.manual_seed(5)
-    trees = NonProjectiveTree(torch.randn(8, 9, dtype=torch.float64))
-    calls = {}
-    for method in ("conditional_gradient", "away_step", "pairwise", "active_set"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            calls[method] = int(trees.sparsemap(method=method, tol=1e-3).iterations)
-    assert calls["active_set"] <= calls["pairwise"] < calls["conditional_gradient"]
-    assert calls["away_step"] < calls["conditional_gradient"]
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "subset"])
 def test_a_warm_start_leads_to_the_same_point_in_fewer_calls(kind):
     structure = random_structures()[kind]
@@ -188,16 +173,6 @@ def test_where_all_scores_tie_the_derivative_is_that_of_the_whole_face(structure
     assert torch.autograd.gradcheck(marginals, (scores,), eps=1e-4, atol=1e-8)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-6, 1e-12])
-def test_gradients_scale_with_the_cotangent(scale):
-    torch.manual_seed(8)
-    arcs = torch.randn(6, 7, dtype=torch.float64, requires_grad=True)
-    cotangent = torch.randn(6, 7, dtype=torch.float64)
-    (unit,) = torch.autograd.grad(NonProjectiveTree(arcs).sparsemap().marginals, arcs, cotangent)
-    (scaled,) = torch.autograd.grad(NonProjectiveTree(arcs).sparsemap().marginals, arcs, scale * cotangent)
-    torch.testing.assert_close(scaled, scale * unit, rtol=1e-9, atol=0)
-
-
 def test_weights_are_differentiable_and_second_derivatives_vanish():
     torch.manual_seed(9)
     unary = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
@@ -263,39 +238,6 @@ def test_omitted_items_of_subsets_are_required_where_leaving_them_out_is_forbidd
     torch.testing.assert_close(found.weights.sort().values, torch.tensor([0.45, 0.55]))
 
 
-def quadratic_program(structure):
-    """SparseMAP as a quadratic program over all structures, by an interior-point method."""
-    events = structure.enumerate_support()
-    vertices = structure.to_parts(events).flatten(1).numpy()
-    main = structure.scores[0].flatten().numpy()
-    count = len(main)
-    own = structure.score(events).numpy() - vertices @ main
-    none, number = np.zeros(1), np.array([-1])
-    layout = Layout(
-        count, np.arange(count), np.zeros(count, bool), np.array([0, count]), np.array([ORACLE]), np.ones(count),
-        none, none, number,
-    )  # fmt: skip
-    return lp_sparsemap_marginals(layout, main, tables=[(vertices, own)])[0]
-
-
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["sequence", "arborescence", "projective", "matching", "subset"])
-def test_against_a_quadratic_program_in_high_precision(kind, seed):
-    torch.manual_seed(seed)
-    structure = {
-        "sequence": lambda: LinearChain(*(torch.randn(*shape).double() for shape in ((5, 3), (3, 3)))),
-        "arborescence": lambda: NonProjectiveTree(torch.randn(4, 5).double(), single_root=bool(seed % 2)),
-        "projective": lambda: ProjectiveTree(torch.randn(4, 5).double()),
-        "matching": lambda: Matching(torch.randn(4, 4).double()),
-        "subset": lambda: KSubset(torch.randn(6).double(), 2),
-    }[kind]()
-    expected = quadratic_program(structure)
-    found = structure.sparsemap().marginals.flatten().numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-8, rtol=0)
-    single = structure._with_scores(*(score.float() for score in structure.scores)).sparsemap().marginals
-    np.testing.assert_allclose(single.flatten().numpy(), expected, atol=1e-5, rtol=0)
-
-
 def test_structures_of_other_lengths_are_no_start():
     """The next batch has the same padded shape and other lengths: what is no structure of it is passed over."""
     torch.manual_seed(11)
@@ -353,19 +295,3 @@ def test_hessians_of_a_loss_by_torch_func():
     torch.testing.assert_close(torch.func.hessian(loss)(unary), expected)
     with pytest.raises(NotImplementedError, match="batch axis in front"):
         torch.func.vmap(loss)(unary.expand(2, 3, 2))
-
-
-@pytest.mark.parametrize(
-    "structure",
-    [
-        LinearChain(torch.zeros(2, 0, 3), torch.zeros(3, 3)),
-        NonProjectiveTree(torch.zeros(0, 1)),
-        ProjectiveTree(torch.zeros(2, 0, 1)),
-        Matching(torch.zeros(0, 3)),
-        KSubset(torch.zeros(0), 0),
-    ],
-)
-def test_no_position_at_all(structure):
-    found = structure.sparsemap()
-    assert found.marginals.shape == structure.scores[0].shape
-    assert (found.weights == 1).all()

@@ -2,12 +2,9 @@
 
 import pytest
 import torch
+from tests.mappings.test_sparsemax_entmax import normal
 
 from strukt.distributions import KSubset, LinearChain, NonProjectiveTree
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.mark.parametrize("gradient_name", ["straight-through", "spigot", "perceptron"])

@@ -2,13 +2,10 @@
 
 import pytest
 import torch
+from tests.mappings.test_sparsemax_entmax import normal
 
 from strukt.distributions import BitSpanTree, LinearChain
 from strukt.errors import InfeasibleError
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def test_distinct_samples_are_distinct_on_a_peaked_distribution():
