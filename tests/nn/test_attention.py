@@ -134,14 +134,6 @@ def test_the_weights_after_each_sweep():
     assert len(mean_field(1000, tol=1e-9).sweeps(*given)) < 100
 
 
-def test_sweeps_end_when_nothing_moves():
-    layer, given = mean_field(1000, tol=1e-9), drawn()
-    at_rest = layer(*given).weights
-    crf = layer.crf(*given)
-    field = crf.scores[0] + (crf.scores[1] @ at_rest.unsqueeze(-1)).squeeze(-1)
-    torch.testing.assert_close(at_rest, field.sigmoid())
-
-
 def test_options_that_cannot_be():
     with pytest.raises(ValueError, match="iterations is -1; expected at least 0"):
         MeanFieldAttention(2, 2, 2, iterations=-1)

@@ -53,8 +53,3 @@ def test_scores_are_zero_at_first_and_in_float32_at_least():
     for scores in (scorer.arc_scores(vectors), scorer.label_scores(vectors, torch.zeros(1, 3, dtype=torch.long))):
         assert scores.dtype == torch.float32
         assert scores.abs().sum() == 0
-
-
-def test_vectors_have_a_size():
-    with pytest.raises(ValueError, match="size is 0; expected at least 1"):
-        DependencyScorer(0, 3)

@@ -39,12 +39,6 @@ def test_one_word_without_an_axis_of_words_is_refused(reader):
         reader(torch.tensor([3, 4, 5]))
 
 
-@pytest.mark.parametrize(("kind", "size"), [(CharacterCNN, 13), (CharacterLSTM, 13)])
-def test_sizes_that_cannot_be_shared_out_are_refused(kind, size):
-    with pytest.raises(ValueError, match=r"size is 13.*; expected"):
-        kind(30, size)
-
-
 def embeddings(**options):
     torch.manual_seed(0)
     return WordEmbeddings(10, 4, CharacterCNN(30, 6), affixes=[7, 8], affix_size=3, **options)
@@ -82,35 +76,22 @@ def test_characters_and_affixes_may_be_left_out():
     assert model(**INPUTS).shape == (2, 3, 4)
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_the_dropout_of_words_is_a_probability(share):
-    with pytest.raises(ValueError, match=f"word_dropout is {share}; expected a probability, 0 to 1"):
-        WordEmbeddings(9, 4, word_dropout=share)
-
-
-def test_convolutions_need_a_width():
-    with pytest.raises(ValueError, match="widths is empty; expected at least one odd width"):
-        CharacterCNN(30, 12, widths=())
-
-
-@pytest.mark.parametrize("width", [-1, 0, 1.5])
-def test_a_width_is_a_whole_number_above_0(width):
-    with pytest.raises(ValueError, match=rf"widths\[1\] is {width}; expected"):
-        CharacterCNN(10, 4, widths=(1, width))
-
-
 @pytest.mark.parametrize(
-    ("options", "name"),
-    [({"affixes": [3, 0]}, r"affixes\[1\]"), ({"affixes": [3], "affix_size": 0}, "affix_size")],
+    ("make", "message"),
+    [
+        (lambda: CharacterCNN(30, 13), "size is 13.*; expected"),
+        (lambda: CharacterLSTM(30, 13), "size is 13.*; expected"),
+        (lambda: CharacterCNN(30, 12, widths=()), "widths is empty; expected at least one odd width"),
+        (lambda: CharacterCNN(10, 4, widths=(1, -1)), r"widths\[1\] is -1; expected"),
+        (lambda: CharacterCNN(10, 4, widths=(1, 1.5)), r"widths\[1\] is 1\.5; expected"),
+        (lambda: WordEmbeddings(1, 4), "words is 1; expected at least 2"),
+        (lambda: WordEmbeddings(9, 4, word_dropout=1.1), "word_dropout is 1.1; expected a probability, 0 to 1"),
+        (lambda: WordEmbeddings(9, 4, word_dropout=torch.nan), "word_dropout is nan; expected a probability"),
+    ],
 )
-def test_sizes_of_affixes_are_above_0(options, name):
-    with pytest.raises(ValueError, match=f"{name} is .*; expected at least 1"):
-        WordEmbeddings(10, 4, **options)
-
-
-def test_there_is_an_unknown_word():
-    with pytest.raises(ValueError, match="words is 1; expected at least 2"):
-        WordEmbeddings(1, 4)
+def test_settings_that_do_not_fit_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 def test_the_size_of_affixes_is_ignored_without_them():

@@ -193,21 +193,20 @@ def test_plain_recurrent_networks_decode_as_well(ways):
         assert layer(x[:, :0], torch.zeros(3, dtype=torch.long), inputs).outputs.isfinite().all()
 
 
-def test_the_last_vector_must_be_a_state():
-    with pytest.raises(ValueError, match="hidden is 4, and the encoder has vectors of size 8"):
-        EncoderDecoder(BiLSTM(3, 4), 3, 4, start="last")
-
-
-def test_contexts_that_would_go_nowhere_are_refused():
-    attention = AdditiveAttention(4, 4, 4)
-    with pytest.raises(ValueError, match="input_feeding is True without attention"):
-        EncoderDecoder(LSTM(3, 4), 3, 4, input_feeding=True)
-    with pytest.raises(ValueError, match="input_feeding and output_context are both False"):
-        EncoderDecoder(LSTM(3, 4), 3, 4, attention, output_context=False)
-
-
-def test_unknown_decoders_and_starts_are_refused():
-    with pytest.raises(ValueError, match="decoder is 'gru'; expected lstm or rnn"):
-        EncoderDecoder(LSTM(4, 4), 4, 4, decoder="gru")
-    with pytest.raises(ValueError, match="start is 'first'; expected ends or last"):
-        EncoderDecoder(LSTM(4, 4), 4, 4, start="first")
+@pytest.mark.parametrize(
+    ("encoder", "options", "message"),
+    [
+        (BiLSTM, {"start": "last"}, "hidden is 4, and the encoder has vectors of size 8"),
+        (LSTM, {"start": "first"}, "start is 'first'; expected ends or last"),
+        (LSTM, {"decoder": "gru"}, "decoder is 'gru'; expected lstm or rnn"),
+        (LSTM, {"input_feeding": True}, "input_feeding is True without attention"),
+        (
+            LSTM,
+            {"attention": AdditiveAttention(4, 4, 4), "output_context": False},
+            "input_feeding and output_context are both False",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(encoder, options, message):
+    with pytest.raises(ValueError, match=message):
+        EncoderDecoder(encoder(3, 4), 3, 4, **options)

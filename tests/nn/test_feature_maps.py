@@ -191,14 +191,6 @@ def test_half_types(name, dtype):
     assert grad.isfinite().all()
 
 
-@pytest.mark.parametrize("kind", [ExponentialFeatures, FourierFeatures, LinearFeatures, SoftplusFeatures])
-def test_sizes_are_checked(kind):
-    with pytest.raises(ValueError, match="features is 0; expected at least 1"):
-        kind(4, 0)
-    with pytest.raises(ValueError, match="size is 0; expected at least 1"):
-        kind(0, 4)
-
-
 def test_landmarks_and_their_width_are_checked():
     with pytest.raises(ValueError, match=r"landmarks has shape \(4,\); expected \(features, size\)"):
         NystromFeatures(torch.zeros(4))

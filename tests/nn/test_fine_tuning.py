@@ -97,14 +97,11 @@ def test_the_lowest_layers_are_frozen(folder, layers):
     assert learning(encoder) == expected
 
 
-def test_more_layers_than_there_are_cannot_be_frozen(folder):
+def test_only_layers_that_there_are_can_be_frozen(folders):
     with pytest.raises(SettingError, match="frozen is 3; expected at most 2, the layers of the pretrained model"):
-        made(folder, frozen=3)
-
-
-def test_fewer_than_no_layers_cannot_be_frozen(folder):
+        made(folders("bert"), frozen=3)
     with pytest.raises(SettingError, match="frozen is -1; expected 0 or more"):
-        made(folder, frozen=-1)
+        made(folders("bert"), frozen=-1)
 
 
 def test_adapters_begin_without_effect_and_learn_alone(folder):

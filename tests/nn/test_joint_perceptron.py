@@ -28,11 +28,6 @@ def test_there_is_a_vector():
         JointPerceptron(hidden=4)
 
 
-def test_sizes_are_above_0():
-    with pytest.raises(ValueError, match="size_2 is 0"):
-        JointPerceptron(2, 0, hidden=4)
-
-
 @pytest.mark.parametrize("sizes", [(2,), (2, 3, 3), (2, 4)])
 def test_there_is_a_vector_for_each_size(sizes):
     with pytest.raises(ValueError, match=r"vectors have shapes \[\(5, 2\).*for each of the sizes \[2, 3\]"):

@@ -107,12 +107,6 @@ def test_a_saved_model_is_the_same():
     assert torch.equal(model.log_probs(x), other.log_probs(x))
 
 
-@pytest.mark.parametrize(("words", "order"), [(0, 3), (3, 0)])
-def test_sizes_are_positive(words, order):
-    with pytest.raises(ValueError, match="is 0; expected at least 1"):
-        KneserNey(words, order)
-
-
 def test_wrong_calls_are_refused():
     model = KneserNey(6, 3)
     with pytest.raises(ValueError, match="no sentences were counted; call count"):

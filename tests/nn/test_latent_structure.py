@@ -174,8 +174,9 @@ def test_marginals_of_a_factor_graph():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="estimator is 'beam'; expected one of sparsemap"):
         LatentStructure(products, trees, "beam")
-    with pytest.raises(ValueError, match="count is 1; expected at least 2"):
-        estimators.Sample(1)
+    for count in (1, 2.5):
+        with pytest.raises(ValueError, match=f"count is {count}; expected at least 2"):
+            estimators.Sample(count)
     with pytest.raises(
         ValueError, match="gradient is 'none'; expected straight-through, spigot or perceptron"
     ):
@@ -186,8 +187,9 @@ def test_what_is_refused():
         estimators.Argmax("straight")
     with pytest.raises(ValueError, match="step is 0; expected a positive number"):
         estimators.Argmax("spigot", 0)
-    with pytest.raises(ValueError, match="inputs has no tensor"):
-        LatentStructure(lambda parts, _: parts, lambda _: KSubset(torch.zeros(1, 3), 1))("words")
+    for inputs in ((), ("words",)):
+        with pytest.raises(ValueError, match="inputs has no tensor"):
+            LatentStructure(lambda parts, *_: parts, lambda *_: KSubset(torch.zeros(1, 3), 1))(*inputs)
     graph = FactorGraph()
     graph.add(factors.Xor(graph.variables(3)))
     with pytest.raises(
@@ -258,14 +260,3 @@ def test_a_number_among_the_inputs_is_passed_on(arcs, values):
 def test_estimators_need_one_batch_axis(estimator, batch):
     with pytest.raises(ValueError, match=r"structures have batch shape .*; expected one batch axis"):
         estimator(KSubset(torch.zeros(*batch, 3), 1))
-
-
-def test_a_number_of_samples_is_whole():
-    with pytest.raises(ValueError, match=r"count is 2\.5; expected at least 2"):
-        estimators.Sample(2.5)
-
-
-def test_an_input_is_a_tensor():
-    latent = LatentStructure(lambda parts: parts, lambda: KSubset(torch.zeros(2, 3), 1), "topk")
-    with pytest.raises(ValueError, match="inputs has no tensor"):
-        latent()

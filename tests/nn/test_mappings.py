@@ -115,12 +115,6 @@ def test_losses_start_from_the_settings_of_their_functions():
         assert module()(x, target) == function(x, target)
 
 
-def test_modules_show_their_settings():
-    assert repr(Entmax(1.3)) == "Entmax(alpha=1.3, dim=-1)"
-    assert repr(Entmax(1.5, 0, learn=True)) == "Entmax(alpha=1.5, dim=0, learned)"
-    assert repr(Entmax(1.5, learn=True, shape=(2, 1))) == "Entmax(alpha=(2, 1), dim=-1, learned)"
-
-
 @pytest.mark.parametrize("alpha", [1.001, 100.0, 1000.0, 1e6])
 def test_a_learned_alpha_starts_at_its_initial_value(alpha):
     assert Entmax(alpha, learn=True).alpha.item() == pytest.approx(alpha, rel=1e-6)

@@ -89,6 +89,7 @@ def test_mapped_over_sentences(options):
     torch.testing.assert_close(torch.func.vmap(of_heads)(x, LENGTHS), model.encode(x, LENGTHS).heads)
 
 
+@pytest.mark.thinned("options", "dtype")
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_weights_in_half_types_are_computed_in_float32(options, dtype):

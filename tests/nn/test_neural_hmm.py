@@ -148,11 +148,6 @@ def model_of(scores, blocks):
     return scores.log_softmax(1).mT
 
 
-def test_counts_are_those_of_all_words():
-    with pytest.raises(ValueError, match=re.escape("counts has shape (1,); expected (5,)")):
-        model().begin_with(COUNTS[:1])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -175,6 +170,8 @@ def test_errors_say_what_is_wrong(options, message):
         model(**options)
 
 
-def test_counts_of_words_are_not_negative():
-    with pytest.raises(ValueError, match=r"counts holds -5\.0 at position 1; expected finite numbers"):
-        NeuralHMM(6, 3, size=8).begin_with(torch.tensor([1.0, -5.0, 2.0]))
+def test_counts_are_those_of_all_words_and_not_negative():
+    with pytest.raises(ValueError, match=re.escape("counts has shape (1,); expected (5,)")):
+        model().begin_with(COUNTS[:1])
+    with pytest.raises(ValueError, match=r"counts holds -9\.0 at position 0; expected finite numbers"):
+        model().begin_with(COUNTS * torch.tensor([-1.0, 1, 1, 1, 1]))

@@ -93,11 +93,6 @@ def test_the_bound_is_below_the_evidence(options):
     assert bound < evidence + 0.01
 
 
-def test_sizes_are_positive():
-    with pytest.raises(ValueError, match=r"preterminals is 0; expected at least 1"):
-        NeuralPCFG(3, 0, V)
-
-
 def test_sentences_without_words():
     """As many as there are in a batch, or all of them."""
     grammar = CompoundPCFG(3, 4, 5, size=8, latent=2)

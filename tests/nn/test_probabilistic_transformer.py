@@ -101,6 +101,7 @@ def test_nothing_at_all(root_labels):
     assert not any(part.any() for part in (found.scores, found.labels, found.heads))
 
 
+@pytest.mark.thinned("options", "decomposition", "causal")
 @pytest.mark.parametrize("options", [{}, {"features": 2}, {"features": 2, "feature_choice": "all-dep"}])
 @pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
 @pytest.mark.parametrize("causal", [True, False])

@@ -30,9 +30,7 @@ def test_contexts_are_fed_in_where_there_are_some():
         RecurrentLanguageModel(7, 8, input_feeding=True)
 
 
-def test_there_is_a_layer_of_a_known_kind():
-    with pytest.raises(ValueError, match="layers is 0; expected at least 1"):
-        RecurrentLanguageModel(7, 8, layers=0)
+def test_cells_are_of_a_known_kind():
     with pytest.raises(ValueError, match="cell is 'gru'; expected lstm or rnn"):
         RecurrentLanguageModel(7, 8, cell="gru")
 

@@ -51,11 +51,6 @@ def test_dropout_acts_in_training_only():
     assert torch.equal(scorer(posts), scorer(posts))
 
 
-def test_vectors_have_a_size():
-    with pytest.raises(ValueError, match="size is 0; expected at least 1"):
-        SpanScorer(0, 3)
-
-
 def test_dropout_takes_features_of_a_sentence_without_batch_axes():
     torch.manual_seed(0)
     scorer = SpanScorer(6, labels=3, dropout=0.5)
