@@ -50,7 +50,9 @@ def test_a_batch_gives_what_its_sentences_give_one_by_one(head):
         torch.testing.assert_close(together.loss, mean)
 
 
+@pytest.mark.thinned("kind", "head")
 @pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2", "albert", "electra"])
+@every_head
 def test_the_side_of_the_padding_does_not_matter(head, kind):
     encoder = {"model_type": kind, **tiny_pretrained.KINDS[kind]}
     model = tiny_heads.model(head, encoder=encoder)
@@ -90,16 +92,6 @@ def test_saved_and_loaded_it_predicts_the_same_bits(head, tmp_path):
         assert torch.equal(found.loss, expected.loss)
         assert torch.equal(found.logits, expected.logits)
         assert torch.equal(found.predictions, expected.predictions)
-
-
-def test_the_configuration_survives_json(head, tmp_path):
-    config = tiny_heads.config(head, dropout=0.25)
-    config.save_pretrained(tmp_path)
-    again = transformers.AutoConfig.from_pretrained(tmp_path)
-    assert isinstance(again, StructuredHeadConfig)
-    assert (again.head, again.dropout, again.labels) == (head, 0.25, TAGS)
-    assert isinstance(again.encoder, transformers.BertConfig)
-    assert again.encoder.hidden_size == 16
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
@@ -428,26 +420,22 @@ def test_impossible_configurations_are_refused(options, message):
         StructuredHeadConfig(**options)
 
 
-@pytest.mark.parametrize("labels", [[], ["O", "O"]])
-def test_labels_have_names_of_their_own(labels):
-    with pytest.raises(ValueError, match="expected at least one name, and none of them twice"):
-        StructuredHead.from_encoder("no-such-model", labels)
-    with pytest.raises(ValueError, match="labels is 'O'; expected a list of names"):
-        StructuredHead.from_encoder("no-such-model", "O")
-
-
-def test_an_encoder_of_another_type_is_refused():
-    with pytest.raises(ValueError, match="encoder is of type Linear; expected a PreTrainedModel"):
-        StructuredHead.from_encoder(torch.nn.Linear(2, 2), TAGS)
-
-
 @pytest.mark.parametrize(
-    ("name", "hint"),
-    [("constraint", "did you mean constraints?"), ("learning_rate", "expected one of encoder, head, constraints")],
+    ("encoder", "labels", "options", "message"),
+    [
+        ("no-such-model", [], {}, "expected at least one name, and none of them twice"),
+        ("no-such-model", ["O", "O"], {}, "expected at least one name, and none of them twice"),
+        ("no-such-model", "O", {}, "labels is 'O'; expected a list of names"),
+        (torch.nn.Linear(2, 2), TAGS, {}, "encoder is of type Linear; expected a PreTrainedModel"),
+        ("no-such-model", TAGS, {"constraint": "BIO"}, "constraint is not an option of a StructuredHead; "
+         "did you mean constraints?"),
+        ("no-such-model", TAGS, {"learning_rate": 1}, "learning_rate is not an option of a StructuredHead; "
+         "expected one of encoder, head, constraints"),
+    ],
 )
-def test_unknown_options_are_refused(name, hint):
-    with pytest.raises(ValueError, match=re.escape(f"{name} is not an option of a StructuredHead; {hint}")):
-        StructuredHead.from_encoder("no-such-model", TAGS, **{name: "BIO"})
+def test_arguments_of_from_encoder_that_do_not_fit_are_refused(encoder, labels, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        StructuredHead.from_encoder(encoder, labels, **options)
 
 
 def test_options_of_transformers_are_known(tmp_path):
