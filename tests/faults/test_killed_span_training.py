@@ -1,23 +1,16 @@
 """Trainings of spans that are killed are resumed to the same bits, statistics and counts of codes too."""
 
-import json
 import signal
 
 import pytest
 from tests import children, tiny_corpora
+from tests.faults.test_killed_training import result
 
 from strukt.train import saved_model
 
 CONFIGS = {"constituency": tiny_corpora.constituency_config, "ner": tiny_corpora.ner_config}
 CORPORA = {"constituency": tiny_corpora.phrases, "ner": tiny_corpora.nested}
 SUFFIXES = {"constituency": "ptb", "ner": "jsonl"}
-
-
-def result(folder):
-    """All of a saved model that must not depend on interruptions."""
-    metrics = json.loads((folder / "metrics.json").read_text())
-    files = ("config.json", "vocabularies.json", "weights.safetensors")
-    return [metrics["dev"], metrics["history"], *((folder / name).read_bytes() for name in files)]
 
 
 # Codes of a tree, all of which is known; and of entities, around which trees are drawn at random.

@@ -144,6 +144,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.thinned("file", "name")
 @pytest.mark.parametrize("file", JSON_FILES)
 @pytest.mark.parametrize("name", TEXTS)
 def test_contents_of_json_files(name, file, damaged, refused):
@@ -208,6 +209,7 @@ SYMBOLS = {
 }
 
 
+@pytest.mark.thinned("vocabulary", "name")
 @pytest.mark.parametrize("vocabulary", ["words", "characters", "labels"])
 @pytest.mark.parametrize("name", SYMBOLS)
 def test_vocabularies(name, vocabulary, damaged, refused):
