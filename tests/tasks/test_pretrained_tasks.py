@@ -1,5 +1,6 @@
 """Tasks on top of a Hugging Face model, from its folder to a saved model that no longer needs it."""
 
+import copy
 import shutil
 import signal
 
@@ -28,19 +29,27 @@ def folder(tmp_path):
     return tmp_path / "pretrained"
 
 
-@pytest.mark.parametrize("task", ["tag", "dependency"])
+TASKS = {
+    "tag": (tiny_corpora.tag_config(), SENTENCES),
+    "dependency": (tiny_corpora.dependency_config(), SENTENCES),
+    "constituency": (tiny_corpora.constituency_config(), tiny_corpora.phrases(8)),
+    "ner": (tiny_corpora.ner_config(criterion="bits", bits=4), tiny_corpora.nested(8)),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_trained_saved_moved_and_loaded_without_its_source(task, folder, tmp_path, monkeypatch):
-    config = {"tag": tiny_corpora.tag_config, "dependency": tiny_corpora.dependency_config}[task]()
+    config, sentences = copy.deepcopy(TASKS[task])
     config.encoder.kind, config.encoder.pretrained, config.trainer.epochs = "pretrained", str(folder), 2
     config.trainer.tokens = 200  # pieces, of which overlapping windows have many
-    results = fit(task, config, tmp_path / "m", train=SENTENCES, dev=SENTENCES)
+    results = fit(task, config, tmp_path / "m", train=sentences, dev=sentences)
     shutil.rmtree(folder)
     shutil.move(tmp_path / "m", tmp_path / "moved")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     loaded = saved_model.load(tmp_path / "moved")
-    scores = loaded.evaluate(SENTENCES)
+    scores = loaded.evaluate(sentences)
     assert {name: results["dev"][name] for name in scores} == scores
-    assert len(list(loaded.predict(SENTENCES))) == len(SENTENCES)
+    assert len(list(loaded.predict(sentences))) == len(sentences)
 
 
 def test_the_pretrained_weights_are_where_training_begins(folder):

@@ -1,7 +1,6 @@
 """The semantic parser: what it learns, what it writes and draws, and what it refuses."""
 
 import io
-import json
 
 import pytest
 import torch
@@ -11,8 +10,6 @@ from tests.data.logical_forms.random_logical_forms import read
 from tests.tasks import learning
 from torch.nn import functional
 
-import strukt
-from strukt.cli.main import main
 from strukt.data import conllu
 from strukt.data.logical_forms import Tags, cogs, form_of
 from strukt.data.logical_forms.tagging_schemes import direct
@@ -216,37 +213,8 @@ def test_other_sentences_are_refused(model):
 
 def test_all_that_is_read_of_a_word_is_its_vector_by_default():
     encoder = Config().encoder
-    assert (encoder.characters, encoder.affixes, encoder.word_dropout, encoder.minimum_count) == (
-        "none",
-        0,
-        0.0,
-        1,
-    )
     encoder.words, encoder.hidden, encoder.layers = 7, 5, 1
     model = SemanticParser.from_corpus(Config(encoder=encoder), SENTENCES)
     assert model.encoder.embeddings.size == 7
     forms = {form.lower() for sentence in SENTENCES for form in sentence.forms}
     assert len(model.vocabularies["words"]) == 2 + len(forms)
-
-
-def test_from_the_command_line(tmp_path, capsys):
-    train, output = tmp_path / "train.tsv", str(tmp_path / "model")
-    tiny_corpora.write(read(random_logical_forms.lines(60, depth=1)), train)
-    encoder = ["--encoder.kind=pt", "--encoder.layers=1", "--encoder.hidden=16", "--encoder.heads=2"]
-    trainer = ["--trainer.epochs=3", "--trainer.tokens=200", "--trainer.threads=1", "--trainer.precision=32"]
-    optimizer = ["--optimizer.learning_rate=0.02", "--optimizer.averaging=0.9"]
-    corpora = ["--train", str(train), "--dev", str(train), "-o", output]
-    assert main(["train", "cogs", *corpora, *encoder, *trainer, *optimizer]) == 0
-    assert main(["evaluate", output, str(train), "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert scores["category"] > 70
-    assert scores["case"]["primitive"]["gold"] == 12
-    assert main(["predict", output, str(train)]) == 0
-    written = capsys.readouterr().out
-    assert written == "".join(map(str, strukt.load(output).predict(cogs.read(train))))
-    exact = [
-        ours == gold for ours, gold in zip(written.splitlines(), train.read_text().splitlines(), strict=True)
-    ]
-    assert 100 * sum(exact) / len(exact) == pytest.approx(scores["forms"])
-    assert main(["show", output, "Emma ate a cake ."]) == 0
-    assert "Emma" in capsys.readouterr().out

@@ -53,10 +53,10 @@ def test_models_that_were_saved_before_are_what_they_were():
     assert encoder.pt.root_output == "probabilities"
 
 
-@pytest.mark.parametrize("values", [{"epoch": 1}, {"trainer": {"epoch": 1}}])
-def test_unknown_fields_are_named(kind, values):
-    with pytest.raises(ValueError, match=r"Config: unknown option 'epoch'; known are"):
-        from_dict(kind, values)
+def test_unknown_fields_are_named(kind):
+    for values in ({"epoch": 1}, {"trainer": {"epoch": 1}}):
+        with pytest.raises(ValueError, match=r"Config: unknown option 'epoch'; known are"):
+            from_dict(kind, values)
 
 
 def test_every_option_is_described(kind):
@@ -71,7 +71,7 @@ def test_every_option_is_described(kind):
     described(kind)
 
 
-@pytest.mark.parametrize("name", ["summary", "readers", "uses"])
-def test_what_a_task_says_of_itself_is_no_option(kind, name):
-    with pytest.raises(ValueError, match=f"unknown option '{name}'"):
-        from_dict(kind, {name: ""})
+def test_what_a_task_says_of_itself_is_no_option(kind):
+    for name in ("summary", "readers", "uses"):
+        with pytest.raises(ValueError, match=f"unknown option '{name}'"):
+            from_dict(kind, {name: ""})

@@ -44,14 +44,6 @@ def test_labels_of_which_a_model_knows_none_are_warned_of_once(name):
         warn_of_unknown_labels(model, [])
 
 
-@pytest.mark.parametrize("name", tiny_models.ENCODED)
-def test_no_model_warns_of_its_own_corpus(name):
-    kind, config, sentences = tiny_models.ENCODED[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warn_of_unknown_labels(kind.from_corpus(config, sentences), sentences)
-
-
 @pytest.mark.filterwarnings("default::strukt.data.files.problems.DataWarning")
 def test_training_and_evaluation_warn(tmp_path, capsys):
     known, unknown = tmp_path / "tags.tsv", tmp_path / "other.tsv"

@@ -1,13 +1,12 @@
 """The parser: what it learns under each criterion, what it writes, and what it refuses."""
 
-import itertools
 from functools import cache
 
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import nnls
 from tests import tiny_corpora
+from tests.fidelity.dense_sparsemap import arcs_of, every_tree, sparsemap
 from tests.tasks.learning import learned
 
 from strukt.data import conllu
@@ -129,11 +128,10 @@ def short(heads):
 
 def arc_loss(criterion, trees, arcs, heads):
     """By a list of all trees; SparseMAP by a quadratic program over their weights."""
-    n = len(heads)
-    gold = parts(heads)
+    n, gold = len(heads), arcs_of(heads).ravel()
     if criterion == "head":
         return (np.log(np.exp(arcs).sum(1)) - arcs[range(n), heads]).sum()
-    listed = [parts(tree) for tree in all_trees(n) if trees == "nonprojective" or is_projective(tree)]
+    listed = [arcs_of(tree).ravel() for tree in every_tree(n) if trees == "nonprojective" or is_projective(tree)]
     raised = arcs.ravel() + (1 - gold if criterion in ("sparsemap-margin", "hinge") else 0)
     structures = np.stack(listed)
     scores, wanted = structures @ raised, gold @ raised
@@ -141,32 +139,8 @@ def arc_loss(criterion, trees, arcs, heads):
         return np.log(np.exp(scores).sum()) - wanted
     if criterion == "hinge":
         return scores.max() - wanted
-    certain = 1e4  # that the weights sum to 1
-    weights, _ = nnls(np.vstack([structures.T, np.full(len(listed), certain)]), np.append(raised, certain))
-    nearest = weights @ structures
+    nearest = sparsemap(structures, raised) @ structures
     return (nearest @ raised - nearest @ nearest / 2) - (wanted - n / 2)
-
-
-def parts(heads):
-    """One for each arc of a tree, else zero."""
-    used = np.zeros((len(heads), len(heads) + 1))
-    used[range(len(heads)), heads] = 1
-    return used.ravel()
-
-
-def all_trees(n):
-    """All trees with one root, by walking from each word to the root."""
-    for heads in itertools.product(range(n + 1), repeat=n):
-        if heads.count(0) == 1 and all(reaches_root(heads, word) for word in range(1, n + 1)):
-            yield heads
-
-
-def reaches_root(heads, word):
-    for _ in heads:
-        if word == 0:
-            return True
-        word = heads[word - 1]
-    return word == 0
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -212,7 +212,7 @@ def test_the_published_network_looks_back_from_the_state_before():
     torch.testing.assert_close(torch.tensor(pictures["sweeps"].values[-1]), expected.detach())
 
 
-@pytest.mark.parametrize("kind", READING_ON)
+@pytest.mark.parametrize("kind", ["hmm", "lstm"])
 def test_who_takes_predictions_one_by_one_computes_as_before(kind):
     model = trained(kind)
     model.train()
@@ -355,6 +355,7 @@ def test_there_are_words_for_all_blocks(blocks, message):
         LanguageModel.from_corpus(config("hmm", blocks=blocks, states=180), SENTENCES)
 
 
+@pytest.mark.thinned("kind", "text")
 @pytest.mark.parametrize("kind", ["hmm", "rnn", "lstm", "mfa", "pt", "transformer"])
 @pytest.mark.parametrize("text", ["sentences", "stream"])
 def test_models_begin_with_the_frequencies_of_words(kind, text):

@@ -10,7 +10,6 @@ from tests.tasks import learning
 
 from strukt.cli.main import main
 from strukt.data import conllu
-from strukt.data.batching import batches
 from strukt.data.classes import pairs
 from strukt.data.conllu import tree_pairs
 from strukt.errors import DataError, SettingError
@@ -46,11 +45,6 @@ def learned(kind):
 @pytest.fixture(scope="module")
 def model():
     return learned("matching")[0]
-
-
-def test_by_default_words_are_read_alone_and_without_their_spelling():
-    encoder = Config().encoder
-    assert (encoder.kind, encoder.characters, encoder.affixes) == ("none", "none", 0)
 
 
 @pytest.mark.parametrize(
@@ -115,21 +109,6 @@ def test_channels_are_those_of_both_sentences():
     model = EntailmentModel.from_corpus(options, PAIRS)
     pictures = model.channels(PAIRS[0])
     assert [picture.forms for picture in pictures] == [PAIRS[0].premise] * 2 + [PAIRS[0].hypothesis] * 2
-
-
-def test_a_batch_is_bounded_whatever_the_lengths_are():
-    """The alignment of a batch has at most as many cells as tokens times the longest pair."""
-    lines = [
-        f"{'a ' * n}\t{'b ' * m}\n" for n, m in [(60, 1), (1, 60), (30, 31), (2, 2), (3, 1), (40, 20)] * 4
-    ]
-    found = list(pairs.read(io.BytesIO("".join(lines).encode())))
-    for indices in batches([len(pair) for pair in found], 130):
-        chosen = [found[index] for index in indices]
-        n, m = (
-            max(map(len, side)) for side in zip(*((p.premise, p.hypothesis) for p in chosen), strict=True)
-        )
-        assert len(chosen) * max(n, m) <= 130
-        assert len(chosen) * n * m <= 130 * max(map(len, chosen))
 
 
 def test_pairs_without_a_class_and_corpora_of_one_class_are_refused(model):
@@ -279,31 +258,18 @@ def test_a_model_that_was_saved_before_its_scores_had_a_choice_divides_them(mode
     assert list(map(str, again.predict(PAIRS, True))) == list(map(str, model.predict(PAIRS, True)))
 
 
-def test_from_the_command_line(tmp_path, capsys):
-    corpus, output = tmp_path / "train.tsv", str(tmp_path / "model")
-    corpus.write_text(LINES * 4)
-    assert main(["check", "nli", str(corpus)]) == 0
-    assert "class  entailment 8, contradiction 8, neutral 8" in capsys.readouterr().out
-    options = ["--attention=matching", "--size=16", "--encoder.words=12", "--encoder.dropout=0"]
-    trainer = ["--trainer.epochs=15", "--trainer.tokens=60", "--trainer.threads=1", "--trainer.precision=32"]
-    optimizer = ["--optimizer.learning_rate=0.02", "--optimizer.averaging=0.9"]
-    corpora = ["--train", str(corpus), "--dev", str(corpus), "-o", output]
-    assert main(["train", "nli", *corpora, *options, *trainer, *optimizer]) == 0
-    capsys.readouterr()
-    assert main(["evaluate", output, str(corpus), "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)
-    assert scores["accuracy"] > 80
-    assert scores["class"]["neutral"]["gold"] == 8
-    text = tmp_path / "raw.txt"
+def test_from_the_command_line(model, tmp_path, capsys):
+    folder, text = str(tmp_path / "model"), tmp_path / "raw.txt"
+    saved_model.save(model, tmp_path / "model")
     text.write_text("A man sleeps.\tSomebody sleeps.\n")
-    assert main(["predict", output, str(text)]) == 0
+    assert main(["predict", folder, str(text)]) == 0
     premise, hypothesis, label = capsys.readouterr().out.rstrip().split("\t")
     assert (premise, hypothesis) == ("A man sleeps.", "Somebody sleeps.")
     assert label in ("contradiction", "entailment", "neutral")
-    assert main(["show", output, "A man sleeps.", "Somebody sleeps."]) == 0
+    assert main(["show", folder, "A man sleeps.", "Somebody sleeps."]) == 0
     title, _, columns, *rows = capsys.readouterr().out.splitlines()
     assert title.startswith(label)
     assert columns.split() == ["Somebody", "sleeps", "."]
     assert [row.split()[0] for row in rows] == ["A", "man", "sleeps", "."]
-    assert main(["show", output, "A man sleeps."]) == 2
+    assert main(["show", folder, "A man sleeps."]) == 2
     assert "the model compares two sentences; give each in quotes" in capsys.readouterr().err

@@ -11,7 +11,6 @@ from tests.tasks.learning import learned
 from tests.tiny_corpora import pipeline_config
 
 import strukt
-from strukt.cli.main import main
 from strukt.data import conllu, text
 from strukt.data.conllu import entity_notes
 from strukt.errors import DataError, SettingError
@@ -123,16 +122,3 @@ def test_what_cannot_be_learned():
         Pipeline.from_corpus(pipeline_config(tags="none", trees="none"), SENTENCES)
     with pytest.raises(DataError, match="file of entities"):
         Pipeline.trainable(pipeline_config(trees="none", entities="nested"), [conllu.from_forms(["oh"])])
-
-
-def test_the_command_line(tmp_path, capsys):
-    train = tiny_corpora.write(SENTENCES, tmp_path / "train.conllu")
-    options = ["--trainer.epochs=2", "--encoder.layers=1", "--encoder.hidden=16", "--trainer.accelerator=cpu"]
-    command = ["train", "pipeline", "--train", train, "--dev", train, "--entities=nested", *options]
-    assert main([*command, "-o", str(tmp_path / "model")]) == 0
-    assert main(["evaluate", str(tmp_path / "model"), train]) == 0
-    table = capsys.readouterr().out
-    assert all(name in table for name in ("accuracy", "UAS", "LAS", "f1", "mean"))
-    assert main(["predict", str(tmp_path / "model"), train, "-o", str(tmp_path / "out.conllu")]) == 0
-    assert len(list(entity_notes.read(tmp_path / "out.conllu"))) == len(SENTENCES)
-    assert main(["show", str(tmp_path / "model"), "the cat sees a dog"]) == 0

@@ -1,13 +1,11 @@
 """Tagging with binary codes of words: what is learned, counted, written and saved."""
 
 import pytest
-import torch
 from tests import tiny_corpora
 from tests.tasks import learning
 
 from strukt.data.vocabulary.codes import CodeVocabulary
 from strukt.errors import SettingError
-from strukt.nn import HashLayer
 from strukt.onnx.export import export
 from strukt.tasks.common import ranges
 from strukt.tasks.tag.model import Tagger
@@ -65,18 +63,6 @@ def test_counts_are_of_all_words_and_are_saved(model, tmp_path):
 def test_distances_of_codes_are_shown(model):
     assert {*model.code_distances().rows} == {*model.codes.vocabulary.labels}
     assert Tagger.from_corpus(tiny_corpora.tag_config(), SENTENCES).code_distances() is None
-
-
-def test_a_batch_has_the_codes_of_its_sentences():
-    torch.manual_seed(0)
-    layer, words, lengths = HashLayer(6, 4), torch.randn(3, 5, 6), torch.tensor([5, 0, 2])
-    vectors, bits = layer(words, lengths)
-    for item, length in enumerate(lengths.tolist()):
-        if length:
-            alone = layer(words[[item], :length])
-            torch.testing.assert_close(vectors[item, :length], alone[0][0])
-            torch.testing.assert_close(bits[item, :length], alone[1][0])
-    assert vectors.isfinite().all()
 
 
 def test_what_needs_codes_is_refused_without_them():

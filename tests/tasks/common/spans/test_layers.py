@@ -183,14 +183,6 @@ def test_found_spans_are_a_tree_in_pre_order(kind):
             assert all((span.code is None) == (kind is LabelSpans) for span in spans)
 
 
-@pytest.mark.parametrize("kind", [LabelSpans, LikelihoodCodes, PublishedCodes, TagSpans])
-def test_a_batch_finds_what_its_items_find(kind):
-    model, vectors = layer(kind), words()
-    together = list(model.best_spans(vectors, LENGTHS))
-    for item, length in enumerate(LENGTHS.tolist()):
-        assert [together[item]] == list(model.best_spans(vectors[[item], :length], LENGTHS[[item]]))
-
-
 def marginals(everything, scores):
     """The probability of each span with each label, by enumeration."""
     weights = torch.tensor([score(tree, scores) for tree in everything], dtype=torch.float64).softmax(0)
