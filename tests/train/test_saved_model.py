@@ -93,29 +93,6 @@ def test_weights_that_could_not_be_loaded_are_not_saved(value, model, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("model", ["tag"], indirect=True)
-@pytest.mark.parametrize("name", ["config.json", "vocabularies.json", "weights.safetensors", "format.json"])
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"a": 1}', b"\x00\xff" * 50, None])
-def test_damaged_and_missing_files_are_named(saved, name, content):
-    path = saved / name
-    path.unlink()
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        saved_model.load(saved)
-    assert name in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_weights_of_another_model_are_refused(saved, model):
-    other = tiny_corpora.tag_config()
-    other.encoder.hidden = 5
-    saved_model.save(Tagger.from_corpus(other, SENTENCES), saved.parent / "other")
-    shutil.copy(saved.parent / "other" / "weights.safetensors", saved)
-    with pytest.raises(DataError, match=r"weights.safetensors: does not fit the model of its folder"):
-        saved_model.load(saved)
-
-
 @pytest.mark.parametrize(
     "options",
     [
