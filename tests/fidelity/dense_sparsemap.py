@@ -11,10 +11,6 @@ from scipy.optimize import nnls
 Array = npt.NDArray[np.float64]
 
 
-def every(size: int) -> list[tuple[int, ...]]:
-    return list(itertools.product((0, 1), repeat=size))
-
-
 def every_tree(n: int) -> list[tuple[int, ...]]:
     """Heads of all trees over n words with exactly one root."""
     return [

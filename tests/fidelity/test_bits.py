@@ -139,30 +139,6 @@ def dense_loss(model, views, variant):
     return total / len(every)
 
 
-@pytest.mark.parametrize("item", range(len(LENGTHS)))
-def test_trees_score_the_sum_of_the_bits_of_their_spans(item):
-    model, length = layer(), LENGTHS[item]
-    h = vectors(1)[item : item + 1, :length]
-    trees, g = model.distribution(h, torch.tensor([length])), bit_scores(model, h[0])
-    scores = torch.stack([tree_score(tree, g) for tree in coded_trees(length)])
-    events = torch.full((len(scores), 1, length + 1, length + 1), -1)
-    for event, tree in zip(events, coded_trees(length), strict=True):
-        for (left, right), code in tree:
-            event[0, left - 1, right] = sum(1 << k for k, value in enumerate(code) if value > 0)
-    torch.testing.assert_close(trees.score(events)[:, 0], scores, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(trees.log_partition[0], scores.logsumexp(0), rtol=1e-12, atol=1e-12)
-
-
-def test_marginals_are_those_of_span_and_bit():
-    model, h = layer(), vectors(1)
-    found = model.distribution(h, torch.tensor(LENGTHS)).bit_marginals
-    for item, length in enumerate(LENGTHS):
-        mu = marginals(bit_scores(model, h[item, :length]), length)
-        for (left, right, k, value), expected in mu.items():
-            place = found[item, left - 1, right, k, (value + 1) // 2]
-            torch.testing.assert_close(place, expected, rtol=1e-10, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     "variant", [pytest.param(each, marks=pytest.mark.slow if each in ("self", "max") else ()) for each in VARIANTS]
 )
@@ -199,12 +175,6 @@ def test_a_code_means_the_label_that_most_often_had_it():
     assert counts.keys() == {*model.codes}
     for code, of_label in counts.items():
         assert of_label[model.label(code)] == max(of_label.values())
-
-
-@pytest.mark.parametrize(("size", "bits"), [(1024, 6), (1024, 8), (1024, 12), (768, 16), (5, 2), (3, 8)])
-def test_two_matrices_for_each_bit_are_all_that_is_learned(size, bits):
-    count = sum(parameter.numel() for parameter in layer(size=size, bits=bits).parameters())
-    assert count == 2 * bits * math.ceil(size / bits) * size
 
 
 @pytest.mark.parametrize(

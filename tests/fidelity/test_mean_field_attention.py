@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 import torch
 from tests.fidelity.recurrences import lstm_step, read
@@ -126,32 +124,3 @@ def test_a_language_model_decodes_as_in_algorithm_2(form):
         d, cell = lstm_step(model.decoder, torch.cat([x[t], context]), d, cell)
         scores = vectors[:4] @ d + model.bias
         torch.testing.assert_close(found[0, t], scores[word] - scores.exp().sum().log())
-
-
-def free_energy(phi, pairwise, q):
-    """F_0 = <H>_0 - S (theorem 1) under independent s_i with P(s_i = 1) = q_i, by all vectors s.
-
-    H carries the sign of algorithm 1, in which J > 0 attracts, and each pair once: -H = phi's + 1/2 s'Js.
-    """
-    total = 0.0
-    for s in itertools.product((0.0, 1.0), repeat=len(q)):
-        s = torch.tensor(s, dtype=torch.float64)
-        p = torch.where(s > 0, q, 1 - q).prod()
-        total = total + p * (p.log() - phi @ s - s @ pairwise @ s / 2)
-    return total
-
-
-def test_the_free_energy_falls_and_bounds_as_in_theorems_1_and_2():
-    attention = attention_of(perceptrons, 0)
-    h, d = torch.randn(N, SIZE).double(), torch.randn(SIZE).double()
-    phi, pairwise = perceptrons(attention, h, d)
-    phi, pairwise = torch.stack(phi), torch.stack([torch.stack(row) for row in pairwise])
-    crf = attention.crf(d[None, None], h[None])
-    found = crf.mean_field(6).free_energy[0, 0]
-    expected = [free_energy(phi, pairwise, crf.mean_field(k).marginals[0, 0]) for k in range(1, 7)]
-    torch.testing.assert_close(found[-6:], torch.stack(expected))
-    assert (found.diff() <= 1e-12).all()
-    every = torch.tensor(list(itertools.product((0.0, 1.0), repeat=N)), dtype=torch.float64)
-    exact = -(every @ phi + (every @ pairwise * every).sum(1) / 2).logsumexp(0)
-    torch.testing.assert_close(crf.log_partition[0, 0], -exact)
-    assert (found >= exact).all()

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.fidelity.recurrences import lstm_step, read, rnn_step
 
-from strukt.nn import LSTM, RNN, AdditiveAttention, BiLSTM, VariationalAttention
+from strukt.nn import LSTM, RNN, AdditiveAttention, VariationalAttention
 from strukt.nn.encoder_decoder import EncoderDecoder
 from strukt.nn.recurrent import RecurrentLanguageModel
 
@@ -36,17 +36,6 @@ def test_without_attention_the_decoder_gets_the_last_hidden_state(encoder, decod
             else:
                 d = rnn_step(network.decoder, vector, d)
             torch.testing.assert_close(found.outputs[row, t], d)
-
-
-def test_a_bidirectional_lstm_reads_from_both_ends():
-    torch.manual_seed(1)
-    encoder, x, lengths = BiLSTM(INPUTS, SIZE).double(), drawn(2, N, INPUTS), torch.tensor([N, N - 2])
-    found, (layer,) = encoder(x, lengths), encoder.layers
-    for row, length in enumerate(lengths):
-        right = read(layer.forwards, x[row, :length])
-        left = read(layer.backwards, x[row, :length].flip(0))[::-1]
-        expected = torch.stack([torch.cat(both) for both in zip(right, left, strict=True)])
-        torch.testing.assert_close(found[row, :length], expected)
 
 
 def additive(scores, h, d):

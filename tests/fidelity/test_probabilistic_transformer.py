@@ -49,17 +49,6 @@ def require_same(layer, model, n=6):
         torch.testing.assert_close(out.root_scores[0], expected["root_scores"])
 
 
-@pytest.mark.parametrize("distance", [0, 1, 3])
-@pytest.mark.parametrize("decomposition", ["full", "uv", "uvw"])
-def test_tables_of_distances(decomposition, distance):
-    """Equations 9, 10, 13 and 14: 2g + 2 tables, none for all distances."""
-    layer = made(decomposition=decomposition, distance=distance)
-    t = tables(layer, decomposition)
-    assert len(t) == 2 * distance + 2
-    require_same(layer, Model(t, distance, 2))
-    require_same(layer, Model(t, distance, 2), n=1)
-
-
 @pytest.mark.thinned("distance", "options")
 @pytest.mark.parametrize("distance", [0, 1, 3])
 @pytest.mark.parametrize("options", [{}, {"root_labels": 3}, {"symmetric": True}, {"features": 2}])
@@ -76,13 +65,6 @@ def test_scores_of_distances_beside_one_table(options, distance):
         s = torch.randn(2, n, D, dtype=torch.float64)
         expected = torch.stack([mean_field(model, each)["scores"] for each in s])
         torch.testing.assert_close(layer.label_scores(s), expected)
-
-
-@pytest.mark.parametrize("decomposition", ["full", "uv", "uvw"])
-def test_one_table_without_distances(decomposition):
-    """Equations 2 to 8, of which 8 says nothing in asynchronous updates (2.3.2)."""
-    layer = made(decomposition=decomposition, distance=None, iterations=3)
-    require_same(layer, Model(tables(layer, decomposition), None, 3))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from strukt import HMM, LowRank
+from strukt import LowRank
 from strukt.nn import NeuralHMM
 from strukt.nn.feature_maps import FEATURE_MAPS, FLOOR, feature_map
 
@@ -82,45 +82,6 @@ def test_transitions_are_a_generalised_softmax(name):
     found = LowRank(features(before), features(after)).dense()
     expected = generalised_softmax(phi, before.tolist(), after.tolist())
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
-
-
-def test_exponential_features_estimate_the_exponential_kernel():
-    """The kernel of softmax, whose features are infinitely many: random rows estimate it without bias."""
-    torch.manual_seed(0)
-    features = feature_map("favor", SIZE, 60_000).double()
-    x, y = 0.5 * normal(2, SIZE)
-    assert (features(x) + features(y)).logsumexp(0).item() == pytest.approx(dot(x, y).item(), abs=0.02)
-
-
-def test_evidence_of_low_rank_is_that_of_the_transition_operators():
-    """Equations 4 and 8: the product through features is the product of the operators."""
-    torch.manual_seed(0)
-    features, phi = maps()["exponential"]
-    before, after, emission = normal(STATES, SIZE, seed=1), normal(STATES, SIZE, seed=2), normal(STATES, WORDS)
-    start, words = normal(STATES, seed=3), [4, 0, 1, 1, 5]
-    hmm = HMM(start, LowRank(features(before), features(after)), emission)
-    transition = generalised_softmax(phi, before.tolist(), after.tolist())
-    rows = [softmax(row) for row in emission.tolist()]
-    expected = math.log(evidence(softmax(start.tolist()), transition, rows, words))
-    assert hmm.log_prob(torch.tensor(words)).item() == pytest.approx(expected, abs=1e-12)
-
-
-def test_filtering_and_next_words_are_conditional_expectations():
-    """Equation 17 and what follows it: p(z_t | x_<t), p(x_t | x_<t)."""
-    torch.manual_seed(0)
-    features, phi = maps()["exponential"]
-    before, after, emission = normal(STATES, SIZE, seed=1), normal(STATES, SIZE, seed=2), normal(STATES, WORDS)
-    hmm = HMM(torch.zeros(STATES).double(), LowRank(features(before), features(after)), emission)
-    transition = generalised_softmax(phi, before.tolist(), after.tolist())
-    rows = [softmax(row) for row in emission.tolist()]
-    words, ahead = [4, 0, 1], [1 / STATES] * STATES
-    given, filtered = hmm.predict(torch.tensor(words)), hmm.filter(torch.tensor(words))
-    for place, word in enumerate(words):
-        following = [dot(ahead, [rows[z][x] for z in range(STATES)]) for x in range(WORDS)]
-        assert given[place].exp().tolist() == pytest.approx(following, abs=1e-12)
-        behind = normalised([ahead[z] * rows[z][word] for z in range(STATES)])
-        assert filtered[place].tolist() == pytest.approx(behind, abs=1e-12)
-        ahead = [dot(behind, [transition[y][z] for y in range(STATES)]) for z in range(STATES)]
 
 
 def linear(layer, x):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from tests.fidelity.dense_sparsemap import arcs_of, every, every_tree, sparsemap
+from tests.fidelity.dense_sparsemap import arcs_of, every_tree, sparsemap
 
 from strukt import FactorGraph
-from strukt.factor_graph.factors import Budget, Knapsack, Tree
+from strukt.factor_graph.factors import Budget, Tree
 
 PROGRAM = """
 fg = FactorGraph()
@@ -75,21 +75,3 @@ def test_lists_and_arrays_of_single_variables():
     found = graph.enumerate((torch.tensor([0.5, 0.4]), torch.zeros(2), torch.tensor([0.0, 2.0, 1.0])))
     assert [mode.tolist() for mode in found.mode] == [[1, 1], [0, 0], [0, 1, 0]]
     assert len(found.assignments) == 5 * 3
-
-
-@pytest.mark.parametrize("costs", [[2.0, 1.0, 3.0, 2.0], [1.3, 0.4, 2.2, 0.9]])
-def test_a_knapsack_alone_is_its_sparsemap_over_whole_assignments(costs):
-    budget = 3.1
-    graph = FactorGraph()
-    graph.add(Knapsack(graph.variables(4), costs, budget))
-    whole = np.array([y for y in every(4) if np.dot(y, costs) <= budget], dtype=float)
-    eta = (1 + scores(6, 4, seed=2)).requires_grad_()
-    found = graph.lp_sparsemap(eta).marginals
-    step, direction = 1e-5, scores(4, seed=3)
-    for item in range(6):
-        each = eta[item].detach().numpy()
-        np.testing.assert_allclose(found[item].detach().numpy(), sparsemap(whole, each) @ whole, atol=1e-8)
-        up, down = (sparsemap(whole, each + sign * step * direction.numpy()) @ whole for sign in (1, -1))
-        (gradient,) = torch.autograd.grad(found[item] @ direction, eta, retain_graph=True)
-        slope = (up - down) @ direction.numpy() / (2 * step)
-        np.testing.assert_allclose((gradient[item] @ direction).item(), slope, atol=1e-6)
