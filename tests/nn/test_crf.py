@@ -135,11 +135,8 @@ def test_constraints_of_another_size_or_type_are_refused():
         CRF(5, transition)
 
 
-def test_the_layer_shows_tags_and_constraints():
-    assert repr(CRF(3)) == "CRF(tags=3, constraints=None)"
-    assert repr(CRF(5, bio_constraints(TAGS))) == (
-        "CRF(tags=5, constraints=2 of 5 starts forbidden, 6 of 25 transitions forbidden)"
-    )
+def test_the_layer_shows_tags_and_constraints_and_needs_no_values_for_it():
+    assert "2 of 5 starts forbidden, 6 of 25 transitions forbidden" in repr(CRF(5, bio_constraints(TAGS)))
     with torch.device("meta"):
         assert repr(CRF(3)) == "CRF(tags=3, constraints=None)"
 
