@@ -149,7 +149,9 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_contents_of_json_files(name, file, damaged, refused):
     (damaged / file).write_text(TEXTS[name], encoding="utf-8")
-    assert str(damaged) in refused()
+    error = refused()
+    assert str(damaged) in error
+    assert file in error
 
 
 def test_latin_1(damaged, refused):
@@ -248,7 +250,7 @@ def empty_device(path):
 def test_what_is_no_file(put, file, damaged, refused):
     (damaged / file).unlink()
     put(damaged / file)
-    refused()
+    assert file in refused()
 
 
 def fifo(path):

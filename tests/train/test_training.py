@@ -115,6 +115,13 @@ def test_weights_that_could_not_be_loaded_end_the_training():
         finish_epoch(module, 50.0)
 
 
+def test_an_equal_score_is_not_better():
+    module = training()
+    finish_epoch(module, 50.0)
+    finish_epoch(module, 50.0)
+    assert module.progress.best_epoch == 1
+
+
 def test_of_equal_scores_the_lower_loss_is_better_also_after_the_rate_is_halved():
     module = training(Tagger)
     module.model.config.optimizer.schedule, module.model.config.optimizer.halve_after = "halving", 2
