@@ -3,16 +3,13 @@
 import itertools
 
 import torch
+from tests.scores import normal
 from torch import Tensor, distributions
 
 from strukt.distributions import HMM, Banded, Categorical, Dense, Gaussian, GaussianMixture, LowRank, Poisson
 from strukt.structures.hmm.transitions import Transition
 
 KINDS = ("dense", "low rank", "band", "low rank and band")
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def transition_parameters(kind: str, z: int = 3, r: int = 2, w: int = 1, seed: int = 7) -> list[Tensor]:

@@ -84,11 +84,11 @@ def parts_of(emission, x):
     return torch.stack(parts, 2) + emission.logits.log_softmax(1)
 
 
-@pytest.mark.parametrize("kind", VECTORS)
+@pytest.mark.parametrize("kind", [*KINDS, *VECTORS])
 def test_steps_rise_and_batches_add_up(kind):
-    hmm = model_of_vectors(kind)
-    x = observations(hmm, 5, 6)
-    priors = Priors(emission=prior_of(hmm))
+    hmm = model(kind, v=5) if kind in KINDS else model_of_vectors(kind)
+    x = words(5, 6, v=5, seed=3) if kind in KINDS else observations(hmm, 5, 6)
+    priors = Priors(emission=1.5 if kind in KINDS else prior_of(hmm))
     counts = hmm.expected_counts(x[:2], LENGTHS[:2]) + hmm.expected_counts(x[2:], LENGTHS[2:])
     assert torch.allclose(counts.log_prob, hmm.log_prob(x, LENGTHS).sum())
     one = hmm.fit(x, LENGTHS, steps=1, priors=priors).model

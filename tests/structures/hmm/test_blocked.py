@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.structures.hmm.test_forward_backward import answers, assert_same, normal, sentences
 from torch.autograd import gradcheck, gradgradcheck
 
-from strukt import HMM, Blocked, Dense, LowRank
 from strukt.structures.hmm import reference
 from strukt.structures.hmm.blocked_forward import Blocks
 from strukt.structures.hmm.forward_backward import log_evidence
@@ -90,32 +89,6 @@ def test_derivatives_of_both_orders(kind):
 
     assert gradcheck(evidence, leaves)
     assert gradgradcheck(lambda *some: evidence(*some)[0], leaves)
-
-
-@KINDS
-def test_a_model_with_blocks_is_that_with_a_table(kind):
-    states, words = 6, torch.randint(5, (3, 7))
-    lengths = torch.tensor([7, 0, 4])
-    initial, logits = normal(states, seed=1), normal(2, 5, seed=2).requires_grad_()
-    matrix = normal(states, states, seed=3)
-    transition = Dense(matrix) if kind == "dense" else LowRank(matrix[:, :2], matrix[:, 2:4])
-    model = HMM(initial, transition, Blocked(logits, blocks_of(3).of_rows, 3))
-    table = model.emission.table().mT
-    whole = HMM(initial, transition, table.detach().nan_to_num(neginf=-torch.inf).requires_grad_())
-    assert torch.allclose(model.log_prob(words, lengths), whole.log_prob(words, lengths))
-    found, state = model.stream(words[:, :3])
-    true, expected = whole.stream(words[:, :3])
-    assert torch.allclose(found, true)
-    assert torch.allclose(state, expected)
-    (mine,) = torch.autograd.grad(model.log_prob(words, lengths).sum(), logits)
-    (theirs,) = torch.autograd.grad(reference_log_prob(model, words, lengths).sum(), logits)
-    assert torch.allclose(mine, theirs)
-
-
-def reference_log_prob(model, words, lengths):
-    matrices, band = model.transition.factors()
-    initial = model.initial.softmax(0).expand(len(words), -1)
-    return reference.log_evidence(words, lengths, initial, model.emission.table(), matrices, band)[0]
 
 
 @KINDS

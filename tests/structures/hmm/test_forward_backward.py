@@ -7,16 +7,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.scores import normal
 from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt.structures.hmm import backward, reference
 from strukt.structures.hmm.forward_backward import following, log_evidence
 
 KINDS = ("dense", "low rank", "band", "low rank and band")
-
-
-def normal(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def scores(kind, batch=4, z=7, r=3, v=5, w=2, scale=1.0, dtype=torch.float64, sharp=1.0):

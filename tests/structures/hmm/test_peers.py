@@ -55,46 +55,6 @@ def of_hmmlearn(hmm):
     return model
 
 
-def test_probabilities_and_paths_are_those_of_hmmlearn(hmm, x, of_hmmlearn):
-    path, score = hmm.viterbi(x, LENGTHS)
-    for item, sentence in enumerate(each(x)):
-        column = sentence[:, None].numpy()
-        assert close(hmm.log_prob(sentence), of_hmmlearn.score(column))
-        assert close(hmm.smooth(x, LENGTHS)[item, : len(sentence)], of_hmmlearn.predict_proba(column))
-        best, states = of_hmmlearn.decode(column)
-        assert close(score[item], best)
-        assert path[item, : len(sentence)].tolist() == states.tolist()
-
-
-def test_expectation_maximisation_is_that_of_hmmlearn(hmm, x, of_hmmlearn):
-    fitted, reached, _ = hmm.fit(x, LENGTHS, steps=6, tolerance=-np.inf)
-    of_hmmlearn.fit(torch.cat(each(x))[:, None].numpy(), LENGTHS.tolist())
-    for found, expected in zip(
-        tables(fitted),
-        (of_hmmlearn.startprob_, of_hmmlearn.transmat_, of_hmmlearn.emissionprob_),
-        strict=True,
-    ):
-        assert np.allclose(found, expected, rtol=1e-10, atol=1e-10)
-    assert close(reached, list(of_hmmlearn.monitor_.history))
-
-
-def test_filtering_and_smoothing_are_those_of_dynamax(hmm, x):
-    jax = pytest.importorskip("jax")
-    inference = pytest.importorskip("dynamax.hidden_markov_model")
-    with jax.enable_x64(True):
-        first, transition, emission = (jax.numpy.asarray(table) for table in tables(hmm))
-        for item, sentence in enumerate(each(x)):
-            rows = jax.numpy.log(emission.T[jax.numpy.asarray(sentence.numpy())])
-            theirs = inference.hmm_smoother(first, transition, rows)
-            assert close(hmm.log_prob(sentence), np.asarray(theirs.marginal_loglik))
-            ours = hmm.filter(x, LENGTHS)[item, : len(sentence)]
-            assert close(ours, np.asarray(theirs.filtered_probs))
-            ours = hmm.smooth(x, LENGTHS)[item, : len(sentence)]
-            assert close(ours, np.asarray(theirs.smoothed_probs))
-            path = inference.hmm_posterior_mode(first, transition, rows)
-            assert hmm.viterbi(sentence)[0].tolist() == np.asarray(path).tolist()
-
-
 FORMS = {"diag": "diagonal", "spherical": "spherical", "full": "full", "tied": "tied"}
 """What hmmlearn calls the forms of covariances."""
 
@@ -133,21 +93,6 @@ def gaussian(form):
 def assert_chains_agree(ours, theirs):
     assert close(ours.initial.softmax(0), theirs.startprob_)
     assert close(ours.transition.dense(), theirs.transmat_)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_gaussians_are_those_of_hmmlearn(form):
-    ours, theirs = of_gaussian(form)
-    rows, lengths = rows_of(form)
-    x, padded = pad_concatenated(rows, lengths)
-    assert close(ours.log_prob(x, padded).sum(), theirs.score(rows, lengths))
-    assert close(
-        torch.cat([*map(torch.Tensor.double, each(ours.smooth(x, padded)))]),
-        theirs.predict_proba(rows, lengths),
-    )
-    assert torch.cat(each(ours.viterbi(x, padded)[0])).tolist() == theirs.predict(rows, lengths).tolist()
-    assert ours.bic(x, padded).item() == pytest.approx(theirs.bic(rows, lengths), rel=1e-10)
-    assert ours.aic(x, padded).item() == pytest.approx(theirs.aic(rows, lengths), rel=1e-10)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -5,15 +5,12 @@ import re
 
 import pytest
 import torch
+from tests.scores import normal
 from torch.autograd import gradcheck
 
 from strukt.distributions import HMM, Blocked, Categorical, Embedded, LowRank
 
 BLOCKS = torch.tensor([1, 0, 1, 2, 1, 0])
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def embedded(seed=0, z=6):
@@ -82,6 +79,7 @@ def test_a_model_is_that_with_the_table_of_its_emission(kind):
     lengths, missing = torch.tensor([4, 3]), torch.tensor([False, True, False, False])
     torch.testing.assert_close(one.log_prob(x, lengths), other.log_prob(x, lengths))
     torch.testing.assert_close(one.predict(x), other.predict(x))
+    torch.testing.assert_close(one.stream(x), other.stream(x))
     torch.testing.assert_close(one.posterior(x).entropy(), other.posterior(x).entropy())
     torch.testing.assert_close(*(model.infill(x[0], missing).log_probs for model in (one, other)))
 

@@ -101,28 +101,6 @@ def test_a_batch_gives_what_its_items_give_in_single_precision_too(hmm, x):
     assert torch.allclose(single.log_prob(x, LENGTHS).double(), alone, rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.slow
-def test_long_sequences_do_not_underflow():
-    hmm = model_of_vectors("diagonal", z=4)
-    x, states = hmm.sample_with_states((), 10_000)
-    log_prob = hmm.log_prob(x)
-    assert log_prob.isfinite()
-    assert torch.allclose(log_prob, reference_log_prob(hmm, x), rtol=1e-10)
-    assert (hmm.viterbi(x)[0] == states).double().mean() > 0.6
-    assert hmm.fit(x, steps=2).log_probs[0] == pytest.approx(log_prob.item(), rel=1e-9)
-
-
-def reference_log_prob(hmm, x):
-    state, matrix, scores = (
-        hmm.initial.log_softmax(0),
-        hmm.transition.logits.log_softmax(1),
-        enumerated.scores_of(hmm, x),
-    )
-    for time, score in enumerate(scores):
-        state = (state if not time else (state.unsqueeze(1) + matrix).logsumexp(0)) + score
-    return state.logsumexp(0)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_observations_that_no_state_expects(dtype):
     """One far from all states, where all but one underflow, and the transitions forbid this one."""
