@@ -21,11 +21,6 @@ def test_wrong_scores_are_named_with_their_place(wrong):
         guards.require_scores(scores, torch.tensor([3, 3]), [0, UNBOUNDED], "unary")
 
 
-def test_wrong_lengths_are_named():
-    with pytest.raises(ValueError, match="lengths holds 4 for batch item 1, 2; expected 0 to 3"):
-        guards.require_lengths(torch.tensor([3, 4, -1]), 3)
-
-
 def test_infeasible_items_are_named():
     scores = torch.full((8,), -torch.inf)
     scores[3] = 0.0
