@@ -33,20 +33,9 @@ def model():
     ("name", "ours"),
     [
         ("partition", "log_partition"),
-        ("argmax", "mode"),
-        ("max", "max_score"),
-        ("count", "log_count"),
         ("kl", "torch.distributions.kl_divergence(p, q)"),
-        ("decode", "mode"),
         ("viterbi_decode", "mode"),
-        ("best", "mode"),
-        ("log_likelihood", "log_prob(event)"),
-        ("kmax", "topk(k)"),
-        ("argmax_and_max", "mode, and max_score"),
         ("differentiable_sample", "rsample_relaxed(temperature), or rsample_implicit(step)"),
-        ("log_marginals", "marginals, and then .log()"),
-        ("log_prob_labels", "score(event)"),
-        ("to_event", "from_parts(parts), and from_event is to_parts(event)"),
     ],
 )
 def test_names_of_other_libraries_are_answered_with_ours(name, ours):
@@ -58,12 +47,11 @@ def test_names_of_other_libraries_are_answered_with_ours(name, ours):
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [("decode", "viterbi(x)"), ("partition", "log_prob(x)"), ("predict_proba", "smooth(x)")]
+    ("name", "ours"), [("decode", r"viterbi\(x\)"), ("rsample", r"sample\(sample_shape, n\)")]
 )
 def test_models_answer_them_too(name, ours):
-    with pytest.raises(AttributeError, match=rf"HMM has no attribute '{name}'; here it is .*") as caught:
+    with pytest.raises(AttributeError, match=rf"HMM has no attribute '{name}'; here it is .*{ours}"):
         getattr(model(), name)
-    assert ours in str(caught.value)
 
 
 def test_what_is_answered_is_there():
@@ -199,20 +187,6 @@ def test_lists_and_arrays_are_no_scores(subject):
             assert str(caught.value).endswith(remedy)
 
 
-def test_arrays_are_no_lengths():
-    with pytest.raises(ValueError, match=r"lengths is of type ndarray; .*\(2,\), torch\.from_numpy\(lengths\)$"):
-        strukt.LinearChain(torch.zeros(2, 3, 4), torch.zeros(4, 4), lengths=np.array([3, 2]))
-
-
-def test_lists_are_no_scores_of_labels_and_items():
-    with pytest.raises(ValueError, match=r"^logits is a list; .*torch\.tensor\(logits\)$"):
-        strukt.CTC([[0.0, 1.0]], torch.tensor([1]))
-    with pytest.raises(ValueError, match=r"^kernel is a list; .*torch\.tensor\(kernel\)$"):
-        strukt.KDPP([[1.0]], 1)
-    with pytest.raises(ValueError, match=r"^scores is a list; .*torch\.tensor\(scores\)$"):
-        strukt.KDPP(torch.eye(2), 1, scores=[0.0, 1.0])
-
-
 @pytest.mark.parametrize("size", [1.0, 3e38])
 def test_kernels_are_checked_at_any_size(size):
     kernel = torch.eye(3) * size
@@ -222,11 +196,6 @@ def test_kernels_are_checked_at_any_size(size):
     kernel[0, 1] = size
     with pytest.raises(ValueError, match="kernel is not symmetric for batch item 0"):
         strukt.KDPP(kernel, 2)
-
-
-def test_sharded_models_name_the_transition_they_take():
-    with pytest.raises(ValueError, match=r"transition is a Tensor; expected LowRank\(source, target\)"):
-        strukt.ShardedHMM(torch.zeros(3), torch.zeros(3, 3), torch.zeros(3, 4))
 
 
 @pytest.mark.parametrize("tree", [strukt.NonProjectiveTree, strukt.ProjectiveTree])
@@ -283,11 +252,6 @@ def test_a_model_says_what_it_takes(arguments, message):
         strukt.HMM(*arguments)
 
 
-def test_draws_of_a_model_have_no_gradient():
-    with pytest.raises(AttributeError, match=r"no attribute 'rsample'; here it is sample\(sample_shape, n\)"):
-        _ = model().rsample
-
-
 @pytest.mark.parametrize(
     "question", ["log_prob", "filter", "smooth", "predict", "posterior", "viterbi", "stream"]
 )
@@ -337,38 +301,63 @@ def test_cross_entropies_of_two_precisions_are_in_the_higher():
     torch.testing.assert_close(single.cross_entropy(double), double.entropy())
 
 
-# Shapes that do not fit.
+# Shapes and types that do not fit.
 
 
-def test_events_of_a_single_position_have_one_entry():
-    short = strukt.LinearChain(torch.zeros(1, 3), torch.zeros(3, 3))
-    with pytest.raises(ValueError, match=r"^the event has shape \(4,\); expected it to end in .* \(1,\)$"):
-        short.log_prob(torch.tensor([0, 1, 7, -9]))
-
-
-def test_parts_of_another_size():
-    with pytest.raises(ValueError, match=r"^parts has shape \(2, 1\); expected it to end in .* scores, \(3,\)$"):
-        strukt.KSubset(torch.zeros(2, 3), 1).from_parts(torch.ones(2, 1))
-
-
-def test_parts_that_are_no_tensor():
-    with pytest.raises(ValueError, match=r"^parts is a list; expected a tensor, as `to_parts` returns$"):
-        strukt.KSubset(torch.zeros(3), 1).from_parts([1, 0, 0])
-
-
-def test_a_partial_event_is_one_of_each_item():
-    with pytest.raises(ValueError, match=r"^event has shape \(5, 2, 3\); expected one that .* \(2, 3\)$"):
-        chain(2).partial_log_prob(torch.zeros(5, 2, 3, dtype=torch.long), torch.ones(2, 3, dtype=torch.bool))
-
-
-def test_batches_do_not_expand_to_other_sizes():
-    with pytest.raises(ValueError, match=r"^batch_shape is \(3,\); expected one to which \(2,\) expands$"):
-        chain(2).expand((3,))
-
-
-def test_temperatures_of_several_items():
-    with pytest.raises(ValueError, match=r"^temperature is tensor\(\[1., 2.\]\); expected a number"):
-        chain(2).rsample_relaxed(torch.tensor([1.0, 2.0]))
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: strukt.LinearChain(torch.zeros(2, 3, 4), torch.zeros(4, 4), lengths=np.array([3, 2])),
+            r"lengths is of type ndarray; .*\(2,\), torch\.from_numpy\(lengths\)$",
+        ),
+        (lambda: strukt.CTC([[0.0, 1.0]], torch.tensor([1])), r"^logits is a list; .*torch\.tensor\(logits\)$"),
+        (lambda: strukt.KDPP([[1.0]], 1), r"^kernel is a list; .*torch\.tensor\(kernel\)$"),
+        (
+            lambda: strukt.KDPP(torch.eye(2), 1, scores=[0.0, 1.0]),
+            r"^scores is a list; .*torch\.tensor\(scores\)$",
+        ),
+        (
+            lambda: strukt.ShardedHMM(torch.zeros(3), torch.zeros(3, 3), torch.zeros(3, 4)),
+            r"transition is a Tensor; expected LowRank\(source, target\)",
+        ),
+        (
+            lambda: strukt.LinearChain(torch.zeros(1, 3), torch.zeros(3, 3)).log_prob(torch.tensor([0, 1, 7, -9])),
+            r"^the event has shape \(4,\); expected it to end in .* \(1,\)$",
+        ),
+        (
+            lambda: strukt.KSubset(torch.zeros(2, 3), 1).from_parts(torch.ones(2, 1)),
+            r"^parts has shape \(2, 1\); expected it to end in .* scores, \(3,\)$",
+        ),
+        (
+            lambda: strukt.KSubset(torch.zeros(3), 1).from_parts([1, 0, 0]),
+            "^parts is a list; expected a tensor, as `to_parts` returns$",
+        ),
+        (
+            lambda: chain(2).partial_log_prob(torch.zeros(5, 2, 3).long(), torch.ones(2, 3) > 0),
+            r"^event has shape \(5, 2, 3\); expected one that .* \(2, 3\)$",
+        ),
+        (lambda: chain(2).expand((3,)), r"^batch_shape is \(3,\); expected one to which \(2,\) expands$"),
+        (
+            lambda: chain(2).rsample_relaxed(torch.tensor([1.0, 2.0])),
+            r"^temperature is tensor\(\[1., 2.\]\); expected a number",
+        ),
+        *(
+            (
+                lambda states=states: model().select(torch.tensor(states)),
+                "expected indices from 0 to 1, in ascending order",
+            )
+            for states in ([2], [1, 1], [1, 0], [-1])
+        ),
+        (
+            lambda: model().stream(torch.tensor([[0, 1]]), torch.tensor([[0.5, -1.0]])),
+            r"state holds -1\.0 at batch item 0, position 1; expected probabilities",
+        ),
+    ],
+)
+def test_the_argument_is_named_with_what_was_expected(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_events_and_spans_broadcast_to_the_batch():
@@ -378,14 +367,3 @@ def test_events_and_spans_broadcast_to_the_batch():
     together = fenchel_young_loss(chain(1), tags, cost="hamming")
     apart = [fenchel_young_loss(chain(), each, cost="hamming") for each in tags]
     torch.testing.assert_close(together, torch.stack(apart))
-
-
-@pytest.mark.parametrize("states", [[2], [1, 1], [1, 0], [-1]])
-def test_states_to_select_are_in_order(states):
-    with pytest.raises(ValueError, match="expected indices from 0 to 1, in ascending order"):
-        model().select(torch.tensor(states))
-
-
-def test_states_are_probabilities():
-    with pytest.raises(ValueError, match=r"state holds -1\.0 at batch item 0, position 1; expected probabilities"):
-        model().stream(torch.tensor([[0, 1]]), torch.tensor([[0.5, -1.0]]))

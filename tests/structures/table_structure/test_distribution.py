@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -114,73 +115,12 @@ def test_events_that_no_structure_has_are_refused(event, reason):
         table.log_prob(torch.tensor(event))
 
 
-def chain_of(cells):
-    p = ProgramBuilder()
-    weight, (first, second, third), one = p.weights(np.ones((1, 3), bool))[0], p.cells(cells), p.cells()
-    p.leaf(one)
-    return p, weight, first, second, third, one
-
-
-def a_weight_twice():
-    p, weight, first, second, third, one = chain_of(3)
-    p.sum(first, one, weight=weight[0], stage=0)
-    p.sum(second, first, weight=weight[1], stage=1)
-    p.sum(third, second, first, stage=2)
-    return p.build(third)
-
-
-def two_weights_of_a_row():
-    p, weight, first, second, _, one = chain_of(3)
-    p.sum(first, one, weight=weight[0], stage=0)
-    p.sum(second, first, weight=weight[1], stage=1)
-    return p.build(second)
-
-
-def one_or_two_weights():
-    p, weight, first, second, third, one = chain_of(3)
-    p.sum(first, one, weight=weight[0], stage=0)
-    p.sum(second, first, weight=weight[1], stage=1)
-    p.sum(third, first, count=2, stage=2)
-    return p.build(third)
-
-
-def a_cell_before_it_is_made():
-    p, weight, first, second, _, one = chain_of(3)
-    p.sum(second, one, weight=weight[0], stage=1)
-    p.sum(first, second, stage=0)
-    return p.build(first)
-
-
-def a_run_that_leaves_the_chart():
-    p, _, first, _, third, one = chain_of(3)
-    p.sum(first, third, one, count=9, stage=0)
-    return p.build(first)
-
-
-def a_weight_that_there_is_not():
-    p, _, first, _, _, one = chain_of(3)
-    p.sum(first, one, weight=3, stage=0)
-    return p.build(first)
-
-
-def a_cell_made_twice():
-    p, weight, first, _, _, one = chain_of(3)
-    p.sum(first, one, weight=weight[[0, 1]], stage=0)
-    return p.build(first)
-
-
 def degrees_that_differ():
     p = ProgramBuilder()
     weight, (first, second), one = p.scattered(np.arange(3), degrees=[1, 2, 2]), p.cells(2), p.cells()
     p.leaf(one)
     p.sum([first, second], one, weight=weight[:2], stage=0)
     return p.build(first, count=2)
-
-
-def a_sum_of_nothing():
-    p, _, first, _, _, one = chain_of(3)
-    p.sum(first, one, count=0, stage=0)
-    return p.build(first)
 
 
 def one_of(k):
@@ -289,32 +229,6 @@ def test_weights_are_declared_by_a_boolean_array(allowed):
     assert ProgramBuilder().scattered([3, -1]).tolist() == [0, -1]
 
 
-def a_leaf_beside_the_chart():
-    p, weight, first, _, _, one = chain_of(3)
-    p.leaf(np.array(50))
-    p.sum(first, one, weight=weight[0], stage=0)
-    return p.build(first)
-
-
-def a_total_beside_the_chart():
-    p, weight, first, _, _, one = chain_of(3)
-    p.sum(first, one, weight=weight[0], stage=0)
-    return p.build([10**7, first])
-
-
-def a_total_of_nothing():
-    p, weight, first, _, _, one = chain_of(3)
-    p.sum(first, one, weight=weight[0], stage=0)
-    return p.build([first, first], count=[0, 1])
-
-
-def a_smaller_total_that_uses_a_weight_twice():
-    p, weight, first, second, _, one = chain_of(3)
-    p.sum(first, one, weight=weight[0], stage=0)
-    p.sum(second, one, weight=weight[1], stage=0)
-    return p.build([first, second], [first, -1])
-
-
 def a_group_without_weights():
     p = ProgramBuilder()
     weight, total, one = p.weights(np.array([[True, True, True], [False] * 3])), p.cells(), p.cells(3)
@@ -323,21 +237,58 @@ def a_group_without_weights():
     return p.build(total)
 
 
+def written(steps):
+    """The program of steps with a builder, three weights of which one must be used, three cells and a leaf."""
+    p = ProgramBuilder()
+    weight, cells, one = p.weights(np.ones((1, 3), bool))[0], p.cells(3), p.cells()
+    p.leaf(one)
+    return steps(p, weight, *cells, one)[-1]
+
+
+WRONG = {
+    "row 2 lets a structure use weight 0 twice, in its term 0": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[0], stage=0), p.sum(b, a, weight=w[1], stage=1), p.sum(c, b, a, stage=2), p.build(c)
+    ],
+    "must use 1 of the weights 0 to 2, but uses 2": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[0], stage=0), p.sum(b, a, weight=w[1], stage=1), p.build(b)
+    ],
+    "must use 1 of the weights 0 to 2, but uses 1 to 2": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[0], stage=0), p.sum(b, a, weight=w[1], stage=1), p.sum(c, a, count=2, stage=2),
+        p.build(c),
+    ],
+    "row 0 of stage 0 uses cell 1, which row 1 makes in stage 1": lambda p, w, a, b, c, one: [
+        p.sum(b, one, weight=w[0], stage=1), p.sum(a, b, stage=0), p.build(a)
+    ],
+    "row 0 has 9 cells from cell 2 on, and there are 4": lambda p, w, a, b, c, one: [
+        p.sum(a, c, one, count=9, stage=0), p.build(a)
+    ],
+    "row 0 has 1 weights from weight 3 on, and there are 3": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=3, stage=0), p.build(a)
+    ],
+    "row 1 writes cell 0, which is written by row 0 already": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[[0, 1]], stage=0), p.build(a)
+    ],
+    "row 0 has 0 terms": lambda p, w, a, b, c, one: [p.sum(a, one, count=0, stage=0), p.build(a)],
+    "leaf 1 has 1 cells from cell 50 on, and there are 4": lambda p, w, a, b, c, one: [
+        p.leaf(np.array(50)), p.sum(a, one, weight=w[0], stage=0), p.build(a)
+    ],
+    r"total of size 1 \+ 0 has 1 cells from cell 10000000 on": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[0], stage=0), p.build([10**7, a])
+    ],
+    "the total of size 1 has 0 terms": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[0], stage=0), p.build([a, a], count=[0, 1])
+    ],
+    "the total of size 1 lets a structure use weight 0 twice": lambda p, w, a, b, c, one: [
+        p.sum(a, one, weight=w[0], stage=0), p.sum(b, one, weight=w[1], stage=0), p.build([a, b], [a, -1])
+    ],
+}  # fmt: skip
+"""Steps of programs, by the error."""
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (a_weight_twice, "row 2 lets a structure use weight 0 twice, in its term 0"),
-        (two_weights_of_a_row, "must use 1 of the weights 0 to 2, but uses 2"),
-        (one_or_two_weights, "must use 1 of the weights 0 to 2, but uses 1 to 2"),
-        (a_cell_before_it_is_made, "row 0 of stage 0 uses cell 1, which row 1 makes in stage 1"),
-        (a_run_that_leaves_the_chart, "row 0 has 9 cells from cell 2 on, and there are 4"),
-        (a_weight_that_there_is_not, "row 0 has 1 weights from weight 3 on, and there are 3"),
-        (a_cell_made_twice, "row 1 writes cell 0, which is written by row 0 already"),
-        (a_sum_of_nothing, "row 0 has 0 terms"),
-        (a_leaf_beside_the_chart, "leaf 1 has 1 cells from cell 50 on, and there are 4"),
-        (a_total_beside_the_chart, r"total of size 1 \+ 0 has 1 cells from cell 10000000 on"),
-        (a_total_of_nothing, "the total of size 1 has 0 terms"),
-        (a_smaller_total_that_uses_a_weight_twice, "the total of size 1 lets a structure use weight 0 twice"),
+        *((partial(written, steps), message) for message, steps in WRONG.items()),
         (a_group_without_weights, "must use 1 of group 1, which has no weights, but uses 0"),
         (degrees_that_differ, "degrees of weights sum to 1 in one structure and to 2 in another"),
     ],

@@ -90,11 +90,37 @@ QUICK = ("90", "ProjectiveTree, a step", "float32")
     [pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow) for case in CASES],
 )
 def test_launches_compile(capability, structure, dtype):
-    kernels = launched("engine.gpu", capability, structure, dtype)
+    kernels = launched("kernels.engine.gpu", capability, structure, dtype)
     assert {kernel["kernel"] for kernel in kernels} >= EXPECTED[structure]
     assert [kernel for kernel in kernels if kernel["tf32"]] == []
     assert [kernel for kernel in kernels if kernel["spilled"] > SPILLED[capability]] == []
     assert [kernel for kernel in kernels if kernel["shared"] > LARGEST[capability]] == []
+
+
+OTHERS = {
+    "kernels.sparsemax_entmax": {
+        "gpu_backward.pull", "gpu_forward.entmax", "gpu_gain.gain", "gpu_gain.residual", "gpu_variation.variation",
+    },
+    "structures.events": {
+        "gpu_look.find_odd", "gpu_paths.are_paths", "gpu_paths.path_places", "gpu_sequences.alternative_places",
+        "gpu_sequences.are_frames", "gpu_sequences.are_segmentations", "gpu_sequences.in_range",
+        "gpu_sequences.segment_places", "gpu_sequences.tag_places", "gpu_trees.are_dependency_trees",
+        "gpu_trees.bit_places", "gpu_trees.read_spans",
+    },
+}  # fmt: skip
+"""Packages with launches of their own, and all their kernels."""
+
+STACK = {("kernels.sparsemax_entmax", "80"): 128}
+"""The most bytes of a stack where there is one; other kernels keep all in registers."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capability", ["90", "80"])
+@pytest.mark.parametrize("package", OTHERS)
+def test_launches_of_other_packages_compile(package, capability):
+    kernels = launched(package, capability)
+    assert {kernel["kernel"] for kernel in kernels} == OTHERS[package]
+    assert max(kernel["stack"] for kernel in kernels) <= STACK.get((package, capability), 0)
 
 
 @pytest.mark.slow
@@ -102,13 +128,13 @@ def test_launches_compile(capability, structure, dtype):
     ("structure", "kernel"), [("256 tags", "gpu_tiles.add_pairs"), ("PCFG", "gpu_products.multiply")]
 )
 def test_products_of_matrices_use_tf32_on_request(structure, kernel):
-    kernels = launched("engine.gpu", "90", structure, "float32", "high")
+    kernels = launched("kernels.engine.gpu", "90", structure, "float32", "high")
     assert {each["kernel"] for each in kernels if each["tf32"]} == {kernel}
 
 
 def launched(package, *arguments):
     """The kernels that `compile_launches` of a package of these tests reports for some arguments."""
-    command = [sys.executable, "-m", f"tests.kernels.{package}.compile_launches", *arguments]
+    command = [sys.executable, "-m", f"tests.{package}.compile_launches", *arguments]
     environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert result.returncode == 0, result.stderr
