@@ -1,10 +1,11 @@
 """Switching backends, threads and what uninitialised memory holds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pytest
 import torch
+from torch.distributions import Distribution
 
 from strukt.kernels import memory
 
@@ -13,6 +14,29 @@ from strukt.kernels import memory
 def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Switch the backend."""
     return lambda name: monkeypatch.setenv("STRUKT_BACKEND", name)
+
+
+def assert_kernels_answer_as_the_reference(
+    on: Callable[[str], None],
+    answers: Callable[[], Iterable[torch.Tensor]],
+    rtol: float,
+    atol: float | None = None,
+) -> None:
+    """Ask the reference and then the kernels; the absolute tolerance is the relative one if it is not given."""
+    on("reference")
+    expected = list(answers())
+    on("cpu")
+    for found, right in zip(answers(), expected, strict=True):
+        assert torch.allclose(found, right, rtol=rtol, atol=rtol if atol is None else atol)
+
+
+def log_partition_and_gradient(
+    make: Callable[..., Distribution], *scores: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """Log-partitions of a distribution, and the gradient of their sum in all scores."""
+    leaves = [score.detach().clone().requires_grad_() for score in scores]
+    value = make(*leaves).log_partition
+    return value.detach(), *torch.autograd.grad(value.sum(), leaves)
 
 
 @pytest.fixture

@@ -267,12 +267,9 @@ def test_a_missing_gpu_is_told(tagger, corpus, tmp_path, capsys):
     assert "PyTorch finds no GPU" in capsys.readouterr().err
 
 
-def test_standard_input_is_not_cut(tagger, tmp_path, capsys):
+def test_standard_input_and_pipes_are_not_cut(tagger, tmp_path, capsys):
     assert predict(tagger, "-", "-o", f"{tmp_path}/out/") == 2
     assert "standard input cannot be split into shards; give files" in capsys.readouterr().err
-
-
-def test_a_pipe_is_no_corpus_for_shards(tagger, tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe.txt")
     assert predict(tagger, tmp_path / "pipe.txt", "-o", f"{tmp_path}/out/") == 2
     assert "is not a regular file" in capsys.readouterr().err

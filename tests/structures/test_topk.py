@@ -93,12 +93,6 @@ def test_copies_and_pickles_keep_the_probabilities():
         assert torch.equal(other.probs, best.probs)
 
 
-def test_the_text_names_both_tensors():
-    assert repr(strukt.KSubset(torch.tensor([2.0, 1.0]), 1).topk(2)) == (
-        "TopK(\n    scores=tensor([2., 1.]),\n    events=tensor([[1, 0],\n                   [0, 1]]),\n)"
-    )
-
-
 @pytest.mark.parametrize("name", ["score", "log_prob"])
 def test_events_of_topk_are_not_those_of_samples(name):
     distribution = chain(2, 3)

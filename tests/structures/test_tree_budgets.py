@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import linprog
+from tests.scores import normal
 
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.factor_graph import FactorGraph, factors
 from strukt.structures.tree_budgets import sparsemap_within_budget
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def crowded(batch, n, seed=0):

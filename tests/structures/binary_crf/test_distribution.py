@@ -4,13 +4,10 @@ import math
 
 import pytest
 import torch
+from tests.scores import normal
 from torch.distributions import kl_divergence
 
 from strukt import BinaryCRF, InfeasibleError, LinearChain
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def pairs(n: int, value: float, ring: bool = False) -> torch.Tensor:
@@ -184,14 +181,6 @@ def test_single_precision_over_many_states(n):
     assert torch.allclose(single.log_partition.double(), double.log_partition, atol=1e-4)
     assert torch.allclose(single.marginals.double(), double.marginals, atol=1e-5)
     assert torch.allclose(single.entropy().double(), double.entropy(), atol=1e-4)
-
-
-@pytest.mark.parametrize("scale", [1e4, -1e4])
-def test_extreme_scores(scale):
-    crf = BinaryCRF(torch.full((6,), scale), torch.zeros(6, 6))
-    assert crf.marginals.tolist() == [float(scale > 0)] * 6
-    assert crf.entropy() == 0
-    assert crf.log_partition == max(6 * scale, 0)
 
 
 def test_samples_of_many_states_have_the_right_means():

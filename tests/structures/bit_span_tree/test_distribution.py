@@ -2,55 +2,11 @@
 
 import pytest
 import torch
-from torch.distributions import kl_divergence
+from tests.scores import normal
 
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.errors import InfeasibleError
 from strukt.testing import brute_force
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def labelled(bits: torch.Tensor, lengths: torch.Tensor | None = None) -> SpanTree:
-    """The same distribution with one label for each code."""
-    k = bits.shape[-1]
-    codes = torch.arange(2**k).unsqueeze(-1) >> torch.arange(k) & 1
-    return SpanTree((bits.unsqueeze(-2) * codes).sum(-1), lengths, labelled=True)
-
-
-@pytest.fixture
-def pair() -> tuple[BitSpanTree, SpanTree]:
-    bits, lengths = normal(3, 8, 8, 4), torch.tensor([7, 4, 1])
-    return BitSpanTree(bits, lengths), labelled(bits, lengths)
-
-
-@pytest.mark.parametrize("member", ["log_partition", "max_score", "log_count", "entropy"])
-def test_numbers_are_those_of_trees_labelled_with_codes(pair, member):
-    found, expected = (getattr(trees, member) for trees in pair)
-    if member == "entropy":
-        found, expected = found(), expected()
-    assert torch.allclose(found, expected, rtol=1e-12)
-
-
-def test_events_are_those_of_trees_labelled_with_codes(pair):
-    bits, labels = pair
-    assert torch.equal(bits.mode, labels.mode)
-    scores, events = bits.topk(20)
-    expected_scores, expected_events = labels.topk(20)
-    assert torch.allclose(scores, expected_scores)
-    assert torch.equal(events, expected_events)
-    assert torch.allclose(bits.log_prob(events[:, 3]), labels.log_prob(events[:, 3]))
-
-
-def test_bit_marginals_are_sums_over_codes(pair):
-    bits, labels = pair
-    codes = torch.arange(16).unsqueeze(-1) >> torch.arange(4) & 1
-    positive = torch.einsum("bijc,ck->bijk", labels.marginals, codes.double())
-    negative = torch.einsum("bijc,ck->bijk", labels.marginals, (1 - codes).double())
-    assert torch.allclose(bits.bit_marginals, torch.stack([negative, positive], -1), atol=1e-12)
-    assert torch.equal(bits.marginals, bits.bit_marginals[..., 1])
 
 
 @pytest.mark.parametrize("member", ["log_partition", "bit_marginals", "entropy"])
@@ -62,14 +18,6 @@ def test_derivatives_in_several_bits(member):
     leaves = normal(4, 4, 3).requires_grad_(), normal(4, 4, 3, seed=1).requires_grad_()
     assert torch.autograd.gradcheck(value, leaves)
     assert torch.autograd.gradgradcheck(value, leaves, fast_mode=True)
-
-
-def test_divergence_is_that_of_trees_labelled_with_codes(pair):
-    bits, labels = pair
-    others = normal(3, 8, 8, 4, seed=2)
-    found = kl_divergence(bits, BitSpanTree(others, bits.lengths))
-    assert torch.allclose(found, kl_divergence(labels, labelled(others, bits.lengths)))
-    assert (found[:2] > 0).all()
 
 
 def test_cross_entropy_of_trees_that_lack_a_bit_is_infinite():
@@ -99,16 +47,6 @@ def test_equal_values_of_a_bit_become_minus_one():
     assert set(mode[mode >= 0].tolist()) == {0}
 
 
-def test_samples_have_the_bits_of_their_marginals():
-    bits = 2 * normal(5, 5, 3)
-    trees = BitSpanTree(bits)
-    torch.manual_seed(0)
-    samples = trees.sample((20000,))
-    assert bool(trees.is_structure(samples).all())
-    frequencies = trees.to_parts(samples).mean(0)
-    assert torch.allclose(frequencies, trees.marginals, atol=0.02)
-
-
 def test_long_sentences_in_single_precision():
     bits = torch.randn(1, 121, 121, 8, generator=torch.Generator().manual_seed(0))
     found, exact = BitSpanTree(bits), BitSpanTree(bits.double())
@@ -131,16 +69,6 @@ def test_an_item_with_nothing_left_is_named():
     assert (trees.max_marginals[1] == -torch.inf).all()
 
 
-def test_what_must_be_in_the_tree():
-    bits = normal(6, 6, 2)
-    required = torch.zeros(6, 6, 2, dtype=torch.bool)
-    required[1, 3, 0] = True
-    trees = BitSpanTree(bits).condition(required)
-    assert torch.allclose(trees.marginals[1, 3, 0], torch.ones((), dtype=torch.float64))
-    assert trees.bit_marginals[2, 4].abs().sum() == 0
-    assert trees.mode[1, 3] & 1
-
-
 @pytest.mark.parametrize("shape", [(4, 3, 2), (0, 0, 2), (4, 4, 0), (4, 4, 63)])
 def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match=r"bits has shape .* expected batch \+ \(n \+ 1, n \+ 1, k\)"):
@@ -159,12 +87,6 @@ def test_parts_do_not_tell_a_tree():
         BitSpanTree(torch.zeros(4, 4, 2)).from_parts(torch.zeros(4, 4, 2))
 
 
-def test_codes_out_of_range_are_refused():
-    trees = BitSpanTree(torch.zeros(2, 2, 3))
-    with pytest.raises(ValueError, match="not a structure of BitSpanTree"):
-        trees.score(torch.tensor([[-1, 8], [-1, -1]]))
-
-
 def forbidding(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     scores = normal(*shape, seed=seed)
     return scores.masked_fill(scores > 1.0, -torch.inf)
@@ -180,6 +102,10 @@ def test_forbidden_values_in_ragged_sentences(words, bits):
     lengths = torch.arange(words, 0, -1)
     codes = BitSpanTree(positive, lengths, negative=negative)
     labels = SpanTree(scores, lengths, labelled=True)
+    others = normal(*shape, seed=7)
+    of_codes = (others.unsqueeze(-2) * values).sum(-1)
+    surprise = codes.cross_entropy(BitSpanTree(others, lengths))
+    assert torch.allclose(surprise, labels.cross_entropy(SpanTree(of_codes, lengths, labelled=True)))
     for item, length in enumerate(lengths.tolist()):
         table = brute_force.span_tree(length, scores[item], labelled=True)
         best, events = table.topk(7)

@@ -4,15 +4,11 @@ import math
 
 import pytest
 import torch
+from tests.scores import normal
 from torch.autograd import gradcheck, gradgradcheck
 
 from strukt import KDPP, KSubset
 from strukt.errors import InfeasibleError
-from strukt.testing import brute_force
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def gram(*shape, seed=0):
@@ -78,18 +74,6 @@ def test_gradients_where_eigenvalues_repeat(kernel, k):
     leaf = kernel.double().requires_grad_()
     assert gradcheck(lambda kernel: KDPP(kernel, k).log_partition, leaf)
     assert gradgradcheck(lambda kernel: KDPP(kernel, k).log_partition, leaf, fast_mode=True)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_every_operator_against_enumeration(seed):
-    kernel, scores = gram(5, 6, seed=seed), normal(5, seed=seed + 50)
-    table = brute_force.k_dpp(5, scores, kernel, k=3)
-    points = KDPP(kernel, 3, scores=scores)
-    for member in ("log_partition", "marginals", "max_score", "max_marginals", "log_count"):
-        assert torch.allclose(getattr(points, member), getattr(table, member)), member
-    assert torch.allclose(points.entropy(), table.entropy())
-    assert torch.allclose(points.topk(12)[0], table.topk(12)[0])
-    assert torch.allclose(points.log_prob(table.events), table.log_probs)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 5])

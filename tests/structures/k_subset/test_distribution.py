@@ -5,15 +5,12 @@ import math
 
 import pytest
 import torch
+from tests.scores import normal
 from torch.distributions import kl_divergence
 
 from strukt import KSubset
 from strukt.errors import InfeasibleError
 from strukt.testing import brute_force
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.fixture(params=["reference", "cpu"], autouse=True)
@@ -34,13 +31,6 @@ def test_without_bounds_items_are_independent():
     assert torch.allclose(free.log_partition, torch.nn.functional.softplus(scores).sum())
     coins = torch.distributions.Bernoulli(logits=scores)
     assert torch.allclose(free.entropy(), coins.entropy().sum())
-
-
-def test_cold_marginals_are_the_top_k():
-    scores = normal(20)
-    top = torch.zeros(20, dtype=torch.float64).scatter(0, scores.topk(6).indices, 1.0)
-    assert torch.allclose(KSubset(1e4 * scores, 6).marginals, top)
-    assert torch.equal(KSubset(scores, 6).mode, top.long())
 
 
 def test_sizes_differ_from_item_to_item():
@@ -73,9 +63,6 @@ def test_length_zero_holds_the_empty_subset_or_none():
     subsets = KSubset(scores, (torch.tensor([0, 1]), torch.tensor([2, 2])), lengths=torch.tensor([0, 0]))
     assert subsets.log_partition.tolist() == [0, -math.inf]
     assert subsets.topk(2)[0].tolist() == [[0, -math.inf], [-math.inf, -math.inf]]
-    empty = KSubset(torch.zeros(2, 0), 0)
-    assert empty.log_partition.tolist() == empty.max_score.tolist() == [0, 0]
-    assert empty.mode.shape == empty.marginals.shape == empty.max_marginals.shape == (2, 0)
 
 
 def test_no_item_at_all_may_be_asked_for():
@@ -113,14 +100,6 @@ def test_items_required_and_forbidden():
     assert (KSubset(torch.zeros(4), 2).condition(required=three).max_marginals == -math.inf).all()
 
 
-def test_divergence_of_a_conditioned_distribution():
-    """KL(p(. | A), p) = -log p(A)."""
-    subsets = KSubset(normal(6), (2, 4))
-    required = torch.tensor([False, True, False, False, False, False])
-    expected = -subsets.marginals[1].log()
-    assert torch.allclose(kl_divergence(subsets.condition(required=required), subsets), expected)
-
-
 def test_other_sizes_are_other_structures():
     with pytest.raises(ValueError, match="the smallest size"):
         kl_divergence(KSubset(normal(4), 2), KSubset(normal(4), (1, 2)))
@@ -134,19 +113,6 @@ def test_long_input_in_single_precision():
         assert torch.allclose(single.log_partition.double(), double.log_partition, rtol=1e-6)
         assert (single.marginals - double.marginals).abs().max() < bound
         assert torch.equal(single.mode, double.mode)
-
-
-def test_long_input_is_an_integral():
-    """e_k is the k-th Fourier coefficient of the product of 1 + r e^(i phi) w, up to r^k."""
-    scores = normal(500)
-    phi = 2 * math.pi * torch.arange(501, dtype=torch.float64) / 501
-    shift = scores.sort().values[-100]
-    z = torch.polar(torch.ones_like(phi), phi)
-    factors = (1 + z.unsqueeze(-1) * (scores - shift).exp()).log().sum(-1)
-    top = factors.real.max()
-    coefficient = ((factors - top).exp() * z ** (-100)).real.mean()
-    expected = coefficient.log() + top + 100 * shift
-    assert torch.allclose(KSubset(scores, 100).log_partition, expected)
 
 
 def test_extreme_scores():

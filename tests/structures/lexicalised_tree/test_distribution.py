@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
+from tests.backends import assert_kernels_answer_as_the_reference
 
 from strukt import LexicalisedTree, ProjectiveTree, SpanTree
-from strukt.kernels import dispatch
 
 
 def drawn(batch, n, scale=1.0):
@@ -58,18 +58,14 @@ def test_without_scores_of_arcs_each_split_has_two_heads():
 
 
 @pytest.mark.parametrize("scale", [1.0, 300.0])
-def test_long_sentences_agree_with_the_reference(scale):
+def test_long_sentences_agree_with_the_reference(on, scale):
     spans, arcs = drawn(2, 9, scale)
 
     def answers():
         trees = LexicalisedTree(spans, arcs, [9, 6])
         return trees.log_partition, trees.marginals, trees.entropy(), trees.max_score
 
-    fast = answers()
-    with dispatch.using("reference"):
-        slow = answers()
-    for one, two in zip(fast, slow, strict=True):
-        assert torch.allclose(one, two, rtol=1e-9, atol=1e-10)
+    assert_kernels_answer_as_the_reference(on, answers, 1e-9, 1e-10)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ import math
 import pytest
 import torch
 from scipy.optimize import linear_sum_assignment
+from tests.scores import normal
 
 from strukt import InfeasibleError, Matching
 from strukt.structures.matching.reference import MOST_ROWS
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def forbid(n: int, m: int, pairs) -> torch.Tensor:
@@ -35,20 +32,6 @@ def test_the_number_of_matchings_is_a_falling_factorial(n, m):
 def test_derangements(n, count):
     found = Matching(forbid(n, n, [(i, i) for i in range(n)])).log_partition.exp()
     assert found.item() == pytest.approx(count)
-
-
-@pytest.mark.parametrize("scale", [1.0, 30.0, 300.0])
-def test_marginals_are_doubly_stochastic(scale):
-    marginals = Matching(scale * normal(10, 10)).marginals
-    assert torch.allclose(marginals.sum(0), torch.ones(10, dtype=torch.float64))
-    assert torch.allclose(marginals.sum(1), torch.ones(10, dtype=torch.float64))
-    assert (marginals >= 0).all()
-
-
-def test_offsets_of_rows_and_of_columns_change_no_marginal():
-    scores = normal(6, 6)
-    moved = Matching(scores + 100 * normal(6, 1, seed=1) + 100 * normal(1, 6, seed=2))
-    assert torch.allclose(moved.marginals, Matching(scores).marginals)
 
 
 def test_single_precision_and_extreme_scores():
@@ -165,22 +148,6 @@ def test_sparse_marginals_of_more_rows_than_can_be_summed():
 def test_columns_are_as_many_as_rows_at_least():
     with pytest.raises(ValueError, match=r"scores has shape \(2, 4, 3\): 4 rows .* n <= m, e.g. scores.mT"):
         Matching(torch.zeros(2, 4, 3))
-
-
-@pytest.mark.parametrize("event", [[0, 0], [0, 3], [-1, 1]])
-def test_columns_taken_twice_or_out_of_range_are_refused(event):
-    matching = Matching(torch.zeros(2, 3))
-    assert not matching.is_structure(torch.tensor(event))
-    with pytest.raises(ValueError, match="is not a structure of Matching"):
-        matching.log_prob(torch.tensor(event))
-
-
-def test_samples_have_the_right_means():
-    matching = Matching(normal(2, 8, 9), torch.tensor([8, 5]))
-    torch.manual_seed(0)
-    draws = matching.sample((3000,))
-    assert matching.is_structure(draws).all()
-    assert torch.allclose(matching.to_parts(draws).mean(0), matching.marginals, atol=0.04)
 
 
 def test_the_default_device_plays_no_part():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
+from tests.scores import normal
 
 from strukt.distributions import NonProjectiveTree
 from strukt.structures.non_projective_tree import cpu, gpu
@@ -19,10 +20,6 @@ ROOTS_IF_SLOW = pytest.mark.parametrize(
 )
 
 INFINITY = torch.inf
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def without_root(arcs):

@@ -4,8 +4,6 @@ import pytest
 import torch
 from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
 
-from strukt.distributions import NonProjectiveTree
-from strukt.structures.batched import BatchedTensors
 from strukt.structures.non_projective_tree import cpu, gpu, kbest
 
 pytestmark = needed
@@ -42,20 +40,3 @@ def test_equal_those_of_the_cpu(n, single_root):
     assert torch.allclose(scores.cpu(), right, 1e-12)
     found = by_kernels(gpu.max_marginals, *there).cpu()
     assert torch.allclose(found, cpu.max_marginals(*given), 1e-12, 1e-12)
-
-
-@SLOW
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_sparsemap_stays_on_the_device(dtype, monkeypatch):
-    arcs = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
-
-    def derivatives(device):
-        leaf = arcs.to(device).requires_grad_()
-        marginals = NonProjectiveTree(leaf, torch.tensor([3, 2])).sparsemap().marginals
-        return marginals.detach().cpu(), torch.autograd.grad(marginals.square().sum(), leaf)[0].cpu()
-
-    right = derivatives("cpu")
-    monkeypatch.setattr(BatchedTensors, "_on_cpu", None)
-    tolerance = 1e-5 if dtype == torch.float32 else 1e-10
-    for mine, expected in zip(by_kernels(derivatives, DEVICE), right, strict=True):
-        assert torch.allclose(mine, expected, tolerance, tolerance)

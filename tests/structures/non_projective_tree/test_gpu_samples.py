@@ -4,6 +4,7 @@ import pytest
 import torch
 from tests.frequencies import assert_frequencies
 from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, needed
+from tests.scores import normal
 
 from strukt.distributions import NonProjectiveTree, SpanningTree
 from strukt.structures.non_projective_tree import gpu
@@ -14,10 +15,6 @@ ROOTS = pytest.mark.parametrize(
     "single_root", [True, pytest.param(False, marks=SLOW)], ids=["single root", "any root"]
 )
 DRAWN = 20_000 if ON_GPU else 150
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def drawn(arcs, lengths, single_root, count=DRAWN):

@@ -72,16 +72,3 @@ def test_the_gradient_is_the_tree(single_root):
     assert gradient[2, 4] == 1
     assert torch.equal(gradient.sum(-1), torch.ones(4, dtype=torch.float64))
     assert (gradient * arcs).sum().isclose(tree.max_marginals[2, 4])
-
-
-@BACKENDS
-def test_items_without_a_tree_have_none(backend):
-    arcs = normal(3, 4, 5)
-    arcs[1, :, 0] = -torch.inf
-    arcs[2, 3] = -torch.inf
-    with dispatch.using(backend):
-        found = NonProjectiveTree(arcs, labelled=False).max_marginals
-        empty = NonProjectiveTree(arcs[:, :0, :1], labelled=False).max_marginals
-    assert (found[1:] == -torch.inf).all()
-    assert found[0].isfinite().sum() == 4 * 4
-    assert empty.shape == (3, 0, 1)

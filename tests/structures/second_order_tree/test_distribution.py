@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from tests.backends import assert_kernels_answer_as_the_reference
 
 from strukt import SecondOrderTree
-from strukt.kernels import dispatch
 
 
 def drawn(batch, n, dtype=torch.float64, scale=1.0):
@@ -35,18 +35,14 @@ def test_shared_siblings_get_the_gradient_of_all_items():
 
 
 @pytest.mark.parametrize("scale", [1.0, 400.0])
-def test_long_sentences_agree_with_the_reference(scale):
+def test_long_sentences_agree_with_the_reference(on, scale):
     arcs, siblings = drawn(2, 14, scale=scale)
 
     def answers():
         trees = SecondOrderTree(arcs, siblings, [14, 9])
         return trees.log_partition, trees.marginals, trees.entropy(), trees.max_score
 
-    fast = answers()
-    with dispatch.using("reference"):
-        slow = answers()
-    for one, two in zip(fast, slow, strict=True):
-        assert torch.allclose(one, two, rtol=1e-9, atol=1e-10)
+    assert_kernels_answer_as_the_reference(on, answers, 1e-9, 1e-10)
 
 
 def test_neighbours_are_those_on_one_side():

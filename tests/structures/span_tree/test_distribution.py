@@ -4,9 +4,8 @@ import math
 
 import pytest
 import torch
-from torch.distributions import kl_divergence
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.distributions import SpanTree
 
 
 def test_two_equal_axes_are_spans_without_labels():
@@ -57,30 +56,6 @@ def test_crossing_requirements_leave_no_tree():
     required = torch.zeros(5, 5, dtype=torch.bool)
     required[0, 2] = required[1, 3] = True
     assert SpanTree(torch.zeros(5, 5)).condition(required=required).log_partition == -torch.inf
-
-
-EMPTY = {
-    "LinearChain": lambda: LinearChain(torch.zeros(2, 0, 3), torch.zeros(3, 3)),
-    "NonProjectiveTree": lambda: NonProjectiveTree(torch.zeros(2, 0, 1)),
-    "ProjectiveTree": lambda: ProjectiveTree(torch.zeros(2, 0, 1)),
-    "SpanTree": lambda: SpanTree(torch.zeros(2, 1, 1)),
-    "SpanTree, labelled": lambda: SpanTree(torch.zeros(2, 1, 1, 3)),
-}
-
-
-@pytest.mark.parametrize("backend", ["reference", "cpu"])
-@pytest.mark.parametrize("kind", EMPTY)
-def test_batches_without_a_position_hold_one_empty_structure_each(kind, backend, monkeypatch):
-    monkeypatch.setenv("STRUKT_BACKEND", backend)
-    empty = EMPTY[kind]()
-    assert empty.log_partition.tolist() == empty.max_score.tolist() == empty.log_count.tolist() == [0, 0]
-    scores, events = empty.topk(2)
-    assert scores.tolist() == [[0, -math.inf]] * 2
-    assert (events == -1).all()
-    assert empty.sample((3,)).shape == (3, 2, *empty.event_shape)
-    assert empty.entropy().tolist() == kl_divergence(empty, EMPTY[kind]()).tolist() == [0, 0]
-    assert empty.marginals.shape == empty.scores[0].shape
-    assert empty.log_prob(empty.mode).tolist() == [0, 0]
 
 
 def test_a_huge_score_of_a_span_that_no_tree_has():

@@ -6,15 +6,12 @@ import math
 import pytest
 import torch
 from scipy.sparse.csgraph import minimum_spanning_tree
+from tests.scores import normal
 from torch.distributions import kl_divergence
 
 from strukt import InfeasibleError, SpanningTree
 
 BACKENDS = pytest.mark.parametrize("backend", ["reference", "cpu"])
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def graph(n: int, pairs) -> torch.Tensor:
@@ -169,19 +166,6 @@ def test_requirements_beyond_the_length_are_ignored():
     assert torch.allclose(given.log_count.exp(), torch.tensor([8.0, 3.0]))
 
 
-@BACKENDS
-@pytest.mark.parametrize("n", [0, 1])
-def test_no_edges_are_one_empty_tree(n, backend, monkeypatch):
-    monkeypatch.setenv("STRUKT_BACKEND", backend)
-    trees = SpanningTree(torch.zeros(2, n, n))
-    assert trees.log_partition.tolist() == trees.max_score.tolist() == trees.entropy().tolist() == [0, 0]
-    assert trees.sample((3,)).shape == (3, 2, n, n)
-    assert (trees.mode == -1).all()
-    assert trees.topk(2)[0].tolist() == [[0, -math.inf]] * 2
-    assert trees.marginals.shape == trees.max_marginals.shape == (2, n, n)
-    assert trees.log_prob(trees.mode).tolist() == [0, 0]
-
-
 @pytest.mark.parametrize("scale", [1.0, 50.0, 1e4])
 def test_single_precision_at_any_scale(scale):
     edges = scale * normal(20, 20)
@@ -194,13 +178,3 @@ def test_single_precision_at_any_scale(scale):
 def test_edges_that_are_no_square_are_refused():
     with pytest.raises(ValueError, match=r"edges has shape \(2, 3, 4\); expected batch \+ \(n, n\)"):
         SpanningTree(torch.zeros(2, 3, 4))
-
-
-def test_cycles_and_forests_are_no_trees():
-    trees = SpanningTree(torch.zeros(4, 4))
-    upper = mask(4, *itertools.combinations(range(4), 2))
-    for pairs in ([(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 2)], [(0, 1), (0, 2), (0, 3), (1, 2)]):
-        event = torch.where(upper, mask(4, *pairs).long(), -1)
-        assert not trees.is_structure(event)
-        with pytest.raises(ValueError, match="is not a structure of SpanningTree"):
-            trees.log_prob(event)

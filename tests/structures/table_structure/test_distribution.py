@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from tests.backends import assert_kernels_answer_as_the_reference
 
 from strukt import Program, ProgramBuilder, ProjectiveTree, TableStructure
 from strukt.kernels import dispatch
@@ -62,7 +63,7 @@ def test_items_of_all_sizes_share_a_program():
     assert torch.equal(table.sample((5,)).sum(-1), lengths.expand(5, 8))
 
 
-def test_the_reference_agrees_with_the_kernels():
+def test_the_reference_agrees_with_the_kernels(on):
     scores = torch.randn(4, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     scores[1, 3] = -torch.inf
     other = torch.randn(4, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -77,11 +78,7 @@ def test_the_reference_agrees_with_the_kernels():
             best.scores, best.events, table.max_marginals,
         )  # fmt: skip
 
-    fast = answers()
-    with dispatch.using("reference"):
-        slow = answers()
-    for one, two in zip(fast, slow, strict=True):
-        assert torch.allclose(one, two, rtol=1e-12, atol=1e-12)
+    assert_kernels_answer_as_the_reference(on, answers, 1e-12)
 
 
 def test_gradients_outlive_the_program():

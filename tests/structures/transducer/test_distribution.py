@@ -4,14 +4,10 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
+from tests.scores import normal
 
 from strukt.distributions import Transducer
 from strukt.testing import brute_force
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 0), (1, 4), (4, 1), (3, 3), (9, 6), (40, 20)])
@@ -117,7 +113,6 @@ def test_the_fault_of_an_event_is_told(event, message):
         (lambda: Transducer(torch.zeros(3, 0, 2)), r"moves has shape \(3, 0, 2\)"),
         (lambda: Transducer(torch.zeros(3, 3, 2), 4), "lengths holds .*expected 0 to 3"),
         (lambda: Transducer(torch.zeros(3, 3, 2), 3, 3), "target_lengths holds .*expected 0 to 2"),
-        (lambda: Transducer(torch.full((3, 3, 2), math.nan)), "moves"),
         (
             lambda: Transducer.from_logits(torch.zeros(2, 3, 4), torch.tensor([1, 0])),
             "targets holds 0 at .*position 1",
