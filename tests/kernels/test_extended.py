@@ -1,5 +1,6 @@
 """Numbers with an exponent of any size: as logs say, where doubles underflow, with zeros."""
 
+import itertools
 import math
 
 import numpy as np
@@ -35,26 +36,19 @@ def test_zero_is_known_by_its_rank():
     assert extended.share(mantissa, rank, 1.0, 0.0) == 0.0
 
 
-@pytest.mark.parametrize("one", LOGS[:-1])
-@pytest.mark.parametrize("two", LOGS[:-1])
-def test_products_add_logs(one, two):
-    (left, left_rank), (right, right_rank) = extended.from_log(one), extended.from_log(two)
-    mantissa, rank = extended.settled(left * right, left_rank + right_rank)
-    assert 2.0**-256 <= mantissa <= 2.0**256
-    assert math.isclose(extended.to_log(mantissa, rank), one + two, rel_tol=1e-14, abs_tol=1e-11)
-
-
-@pytest.mark.parametrize("one", LOGS[:-1])
-@pytest.mark.parametrize("two", LOGS[:-1])
-def test_sums_and_shares(one, two):
-    terms = extended.from_log(one), extended.from_log(two)
-    top = max(rank for _, rank in terms)
-    total = sum(extended.at_rank(*term, top) for term in terms)
-    expected = np.logaddexp(one, two)
-    assert math.isclose(extended.to_log(total, top), expected, rel_tol=1e-14, abs_tol=1e-11)
-    parts = [extended.share(*term, total, top) for term in terms]
-    assert math.isclose(sum(parts), 1.0, rel_tol=1e-14)
-    assert math.isclose(parts[0], math.exp(min(one - expected, 0.0)), rel_tol=1e-9, abs_tol=1e-70)
+def test_products_sums_and_shares():
+    for one, two in itertools.product(LOGS[:-1], repeat=2):
+        terms = (left, left_rank), (right, right_rank) = extended.from_log(one), extended.from_log(two)
+        mantissa, rank = extended.settled(left * right, left_rank + right_rank)
+        assert 2.0**-256 <= mantissa <= 2.0**256
+        assert math.isclose(extended.to_log(mantissa, rank), one + two, rel_tol=1e-14, abs_tol=1e-11)
+        top = max(left_rank, right_rank)
+        total = sum(extended.at_rank(*term, top) for term in terms)
+        expected = np.logaddexp(one, two)
+        assert math.isclose(extended.to_log(total, top), expected, rel_tol=1e-14, abs_tol=1e-11), (one, two)
+        parts = [extended.share(*term, total, top) for term in terms]
+        assert math.isclose(sum(parts), 1.0, rel_tol=1e-14), (one, two)
+        assert math.isclose(parts[0], math.exp(min(one - expected, 0.0)), rel_tol=1e-9, abs_tol=1e-70), (one, two)
 
 
 def test_a_share_of_two_factors_far_apart():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, by_kernels, needed
+from tests.scores import normal
 from torch.autograd import gradcheck, gradgradcheck
 from torch.profiler import ProfilerActivity, profile
 
@@ -24,10 +25,6 @@ SLOW = pytest.mark.slow
 ALPHAS = [0.5, 1.0, 1 + 1e-9, 1.3, 1.5, 2.0]
 TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-12}
 SIZES = [2, 5, pytest.param(33, marks=SLOW), pytest.param(300, marks=SLOW)]
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def with_gradient(mapping, scores, *parameters):

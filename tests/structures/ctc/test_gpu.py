@@ -68,23 +68,6 @@ def test_float32_scores_far_apart():
     assert torch.equal(found[2].cpu(), exact[2])
 
 
-@pytest.mark.parametrize("runs", [50 if ON_GPU else pytest.param(1, marks=SLOW)])
-def test_runs_have_equal_bits_whatever_memory_holds(monkeypatch, runs):
-    """Repeated labels are added up in a fixed order, and nothing is read that was not written."""
-    items = there(*batch(65 if ON_GPU else 3, 2, torch.float32))
-    first = by_kernels(answers, *items)
-    empty = torch.Tensor.new_empty
-
-    def poisoned(self, *size, **options):
-        made = empty(self, *size, **options)
-        return made.fill_(torch.nan if made.is_floating_point() else 77)
-
-    monkeypatch.setattr(torch.Tensor, "new_empty", poisoned)
-    for _ in range(runs):
-        again = by_kernels(answers, *items)
-        assert all(torch.equal(one, other) for one, other in zip(again, first, strict=True))
-
-
 def test_labels_that_nobody_checked_are_impossible():
     """A kernel reads no memory beyond the scores; a blank is no label of a target."""
     logits = torch.zeros(3, 2, 3, device=DEVICE)

@@ -6,7 +6,6 @@ from tests.kernels.engine.gpu.device import DEVICE, ON_GPU, SLOW, by_kernels, ne
 from torch import Tensor
 
 from strukt.distributions import SpanningTree
-from strukt.structures.batched import BatchedTensors
 from strukt.structures.non_projective_tree import gpu
 
 pytestmark = needed
@@ -64,20 +63,6 @@ def test_best_trees_are_those_of_the_cpu():
 
     for mine, right in zip(by_kernels(found, DEVICE), found("cpu"), strict=True):
         assert torch.equal(mine, right)
-
-
-def test_sparsemap_stays_on_the_device(monkeypatch):
-    edges = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-
-    def derivatives(device: str) -> tuple[Tensor, Tensor]:
-        leaf = edges.to(device, copy=True).requires_grad_()
-        marginals = SpanningTree(leaf, [4, 3]).sparsemap().marginals
-        return marginals.detach().cpu(), torch.autograd.grad(marginals.square().sum(), leaf)[0].cpu()
-
-    right = derivatives("cpu")
-    monkeypatch.setattr(BatchedTensors, "_on_cpu", None)
-    for mine, expected in zip(by_kernels(derivatives, DEVICE), right, strict=True):
-        assert torch.allclose(mine, expected, 1e-10, 1e-10)
 
 
 def test_required_edges_are_those_of_the_cpu():

@@ -7,10 +7,18 @@ from tests.kernels.engine.gpu.device import DEVICE, LAST, SLOW, by_kernels, need
 from strukt.distributions import LinearChain
 from strukt.errors import InfeasibleError
 from strukt.structures.batched import BatchedTensors
+from strukt.testing.subjects import STRUCTURES
 
 pytestmark = needed
 
-HAS_MODE = sorted(LAST)
+ON_EDGES = {
+    subject.name.split(",")[0]: subject
+    for subject in STRUCTURES
+    if subject.name.split(",")[0] in ("NonProjectiveTree", "SpanningTree") and "labelled" not in subject.name
+}
+"""Trees that have kernels for their modes, but no table."""
+
+HAS_MODE = LAST | ON_EDGES
 
 
 def derivatives(case, **options):
@@ -32,12 +40,12 @@ def refuse(self):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name == "LinearChain" else SLOW)
+        pytest.param(name, marks=() if name in ("LinearChain", "SpanningTree") else SLOW)
         for name in HAS_MODE
     ],
 )
 def test_equal_that_of_the_cpu(name, dtype, monkeypatch):
-    case = LAST[name].case((3,), lengths=[3, 1, 0], size=3).map(lambda score: score.to(dtype))
+    case = HAS_MODE[name].case((3,), lengths=[3, 1, 0], size=3).map(lambda score: score.to(dtype))
     expected, right = derivatives(case.leaves())
     monkeypatch.setattr(BatchedTensors, "_on_cpu", refuse)
     found, mine = by_kernels(derivatives, on_device(case))
