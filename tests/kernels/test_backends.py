@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tests.backends import assert_kernels_answer_as_the_reference, log_partition_and_gradient
+from tests.scores import normal
 from torch import Tensor
 from torch.distributions import Distribution
 
@@ -25,10 +27,6 @@ MEMBERS: dict[str, Callable[[Distribution], Tensor]] = {
     "log_count": lambda d: d.log_count,
 }
 LENGTHS = [None, 0, 1, 2, None]
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def lengths(n: int) -> Tensor:
@@ -221,18 +219,15 @@ def test_trees_with_codes_of_any_length(on, poisoned_memory, bits, n, change, to
 def test_long_span_trees(on, poisoned_memory, change):
     """Totals of long sentences underflow or overflow unless the scores are shifted."""
     spans, each = change(normal(2, 151, 151)), torch.tensor([150, 120])
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        leaf = spans.clone().requires_grad_()
-        distribution = SpanTree(leaf, each)
-        value = distribution.log_partition
-        found.append(
-            (value.detach(), torch.autograd.grad(value.sum(), leaf)[0], distribution.max_score.detach())
-        )
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
-    assert distribution.is_structure(distribution.sample((3,))).all()
+
+    def trees(spans: Tensor) -> Distribution:
+        return SpanTree(spans, each)
+
+    def answers() -> tuple[Tensor, ...]:
+        return *log_partition_and_gradient(trees, spans), trees(spans).max_score
+
+    assert_kernels_answer_as_the_reference(on, answers, 1e-10)
+    assert trees(spans).is_structure(trees(spans).sample((3,))).all()
 
 
 def penalised(scores: Tensor) -> Tensor:
@@ -241,80 +236,16 @@ def penalised(scores: Tensor) -> Tensor:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "single_root"),
-    [
-        (penalised, False),
-        pytest.param(unchanged, False, marks=pytest.mark.slow),
-        pytest.param(sparse, True, marks=pytest.mark.slow),
-        pytest.param(unchanged, True, marks=pytest.mark.slow),
-        pytest.param(sparse, False, marks=pytest.mark.slow),
-        pytest.param(penalised, True, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("change", [unchanged, sparse, penalised])
+@pytest.mark.parametrize("single_root", [True, False])
 def test_long_projective_sentences(on, poisoned_memory, single_root, change):
     """Totals of flat scores underflow from some 150 words on: such items are computed in extended numbers."""
     arcs, each = change(0.1 * normal(2, 190, 191)), torch.tensor([190, 40])
     _, chart = TABLE.inside(arcs, each, single_root)
     assert chart[:, 0].tolist() == [EXTENDED, PLAIN]
 
-    def build() -> tuple[Distribution, tuple[Tensor, ...]]:
-        leaf = arcs.clone().requires_grad_()
-        return ProjectiveTree(leaf, each, single_root=single_root), (leaf,)
+    def trees(arcs: Tensor) -> Distribution:
+        return ProjectiveTree(arcs, each, single_root=single_root)
 
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        distribution, leaves = build()
-        value = distribution.log_partition
-        found.append((value.detach(), *torch.autograd.grad(value.sum(), leaves)))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
-    heads = distribution.sample((3,))
-    assert distribution.log_prob(heads).isfinite().all()
-
-
-def several_blocks(kind: str, change: Callable[[Tensor], Tensor]) -> tuple[Distribution, tuple[Tensor, ...]]:
-    """Chains or trees so large that threads share the work."""
-    if kind in CHAINS:
-        return CHAINS[kind](40, 33, change)
-    make, single_root = TREES[kind]
-    arcs = change(normal(5, 31, 32)).requires_grad_()
-    return make(arcs, lengths(31), single_root=single_root), (arcs,)
-
-
-@pytest.mark.parametrize("kind", [*CHAINS, *TREES])
-def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads, kind):
-    on("cpu")
-    distribution, scores = several_blocks(kind, single)
-
-    def once() -> list[Tensor]:
-        value = distribution.log_partition
-        return [value, *torch.autograd.grad(value.sum(), scores), distribution.marginals, distribution.mode]
-
-    first = once()
-    for _ in range(50):
-        assert all(torch.equal(one, other) for one, other in zip(once(), first, strict=True))
-
-
-@pytest.mark.parametrize("kind", [*CHAINS, *TREES])
-def test_threads_do_not_change_the_answer(on, four_threads, kind):
-    on("cpu")
-    distribution, scores = several_blocks(kind, unchanged)
-    parallel = answers(distribution, scores)
-    torch.set_num_threads(1)
-    serial = answers(distribution, scores)
-    for name, value in serial.items():
-        assert torch.allclose(parallel[name], value, rtol=1e-12, atol=1e-12), name
-
-
-def test_both_backends_sample_from_the_same_distribution(on):
-    for kind in CHAINS:
-        distribution = CHAINS[kind](8, 3, unchanged)[0]
-        for backend in ("cpu", "reference"):
-            on(backend)
-            torch.manual_seed(0)
-            drawn = torch.nn.functional.one_hot(distribution.sample((3000,)).clamp(min=0), 3).double().mean(0)
-            inside = torch.arange(8) < distribution.lengths[:, None]
-            error = (drawn - distribution.marginals).abs()[inside]
-            assert error.max() < 5 * 0.5 / 3000**0.5, (kind, backend)
+    assert_kernels_answer_as_the_reference(on, lambda: log_partition_and_gradient(trees, arcs), 1e-10)
+    assert trees(arcs).log_prob(trees(arcs).sample((3,))).isfinite().all()

@@ -112,17 +112,6 @@ def test_samples_depend_on_the_seed_and_not_on_the_threads(on, four_threads, poi
     assert kind == "spans, steep" or not torch.equal(other, first)
 
 
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_samples_have_the_right_frequencies(on, kind, monkeypatch):
-    on("cpu")
-    structures = STRUCTURES[kind]()
-    torch.manual_seed(1)
-    events = structures.sample((4000,))
-    assert structures.is_structure(events).all()
-    drawn = structures.to_parts(events).mean(0)
-    assert (drawn - structures.marginals).abs().max() < 5 * 0.5 / 4000**0.5
-
-
 def test_chains_that_underflow_have_the_right_frequencies(on):
     """A tag that is finite and next to impossible asks for extended numbers."""
     on("cpu")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from tests.kernels.test_backends import CHANGES, lengths, normal, single, sparse, steep, unchanged, uneven
+from tests.backends import assert_kernels_answer_as_the_reference
+from tests.kernels.test_backends import CHANGES, lengths, normal, sparse, steep, unchanged, uneven
 from torch import Tensor
 from torch.distributions import Distribution
 
@@ -114,12 +115,9 @@ def changed(kind: str, n: int, change: Callable[[Tensor], Tensor]) -> tuple[Tens
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_are_those_of_the_reference(on, poisoned_memory, kind, n, change, tolerance):
     scores, directions = changed(kind, n, change), KINDS[kind].draw(n, 2)
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        found.append(products(kind, scores, lengths(n), directions))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=tolerance, atol=tolerance)
+    assert_kernels_answer_as_the_reference(
+        on, lambda: products(kind, scores, lengths(n), directions), tolerance
+    )
 
 
 @pytest.mark.parametrize("change", [sparse, uneven])
@@ -161,29 +159,16 @@ def test_a_backend_without_the_kernel_leaves_it_to_the_reference(on, monkeypatch
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_third_derivatives(on, kind):
-    on("cpu")
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
+    def answers():
         leaves = tuple(score.requires_grad_() for score in KINDS[kind].draw(4, 0))
         value = KINDS[kind].make(*leaves, lengths(4)).log_partition.sum()
         for seed in (2, 4, 6):
             grads = torch.autograd.grad(value, leaves, create_graph=True)
             directions = KINDS[kind].draw(4, seed)
             value = sum((grad * direction).sum() for grad, direction in zip(grads, directions, strict=True))
-        found.append([grad.detach() for grad in torch.autograd.grad(value, leaves)])
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+        return torch.autograd.grad(value, leaves)
 
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_long_sentences_in_single_precision(on, kind):
-    on("cpu")
-    scores, directions = KINDS[kind].draw(90, 0), KINDS[kind].draw(90, 2)
-    exact = products(kind, scores, lengths(90), directions)
-    rounded = products(kind, tuple(map(single, scores)), lengths(90), directions)
-    for expected, actual in zip(exact, rounded, strict=True):
-        assert torch.allclose(actual.double(), expected, rtol=1e-4, atol=1e-4)
+    assert_kernels_answer_as_the_reference(on, answers, 1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tests.kernels.test_backends import CHANGES, answers, assert_backends_agree, normal, unchanged
+from tests.backends import assert_kernels_answer_as_the_reference, log_partition_and_gradient
+from tests.kernels.test_backends import CHANGES, assert_backends_agree, normal, unchanged
 from torch import Tensor
 from torch.nn.functional import ctc_loss
 
@@ -68,14 +69,9 @@ def test_a_confident_network_does_not_underflow(on):
     assert torch.allclose(value, expected, rtol=1e-9)
     late = scores.detach().clone()
     late[:, :400] = late[:, :400].roll(200, 1)  # the first half of the labels comes too late
-    both = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        leaf = late.clone().requires_grad_()
-        value = CTC(leaf, targets).log_partition
-        both.append((value.detach(), *torch.autograd.grad(value.sum(), leaf)))
-    for reference, kernel in zip(*both, strict=True):
-        assert torch.allclose(kernel, reference, rtol=1e-9, atol=1e-9)
+    assert_kernels_answer_as_the_reference(
+        on, lambda: log_partition_and_gradient(lambda scores: CTC(scores, targets), late), 1e-9
+    )
 
 
 def test_a_target_that_just_fits(on, poisoned_memory):
@@ -90,40 +86,3 @@ def test_a_target_that_just_fits(on, poisoned_memory):
     assert torch.allclose(ctc.marginals[0, frames, targets[0]], one, rtol=1e-12)
     assert torch.equal(ctc.mode, targets)
     assert torch.equal(ctc.sample((2,)), targets.expand(2, 1, 40))
-
-
-def test_float32_scores_are_summed_in_float64(on):
-    on("cpu")
-    logits, targets = normal(2, 1000, 20), torch.randint(1, 20, (2, 150))
-    exact, single = CTC(logits, targets), CTC(logits.float(), targets)
-    assert torch.allclose(single.log_partition.double(), exact.log_partition, rtol=1e-7)
-    assert torch.allclose(single.marginals.double(), exact.marginals, atol=1e-5)
-
-
-def test_both_backends_sample_from_the_same_distribution(on):
-    ctc, _ = build(9, 3, 3, unchanged)()
-    ctc = CTC(ctc.scores[0][[0, 1, 5]], ctc.targets[[0, 1, 5]], None, ctc.target_lengths[[0, 1, 5]])
-    for backend in ("cpu", "reference"):
-        on(backend)
-        torch.manual_seed(0)
-        drawn = ctc.sample((3000,))
-        assert ctc.is_structure(drawn).all()
-        frequencies = torch.nn.functional.one_hot(drawn, 3).double().mean(0)
-        assert (frequencies - ctc.marginals).abs().max() < 5 * 0.5 / 3000**0.5, backend
-
-
-def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads):
-    on("cpu")
-    distribution, scores = build(300, 40, 20, unchanged)()
-
-    def once() -> list[Tensor]:
-        value = distribution.log_partition
-        return [value, *torch.autograd.grad(value[:2].sum(), scores), distribution.topk(1)[1]]
-
-    first = once()
-    for _ in range(50):
-        assert all(torch.equal(one, other) for one, other in zip(once(), first, strict=True))
-    parallel = answers(distribution, scores)
-    torch.set_num_threads(1)
-    serial = answers(distribution, scores)
-    assert all(torch.equal(parallel[name], value) for name, value in serial.items())

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.distributions import kl_divergence
+from tests.backends import assert_kernels_answer_as_the_reference, log_partition_and_gradient
 
 from strukt.distributions import LinearChain
 from strukt.kernels import dispatch
@@ -10,24 +10,18 @@ from strukt.kernels import dispatch
 
 @pytest.mark.parametrize("transition_shape", [(), (2,), (2, 99)])
 @pytest.mark.parametrize("drop", [10.0, 50.0, 300.0])
-def test_tags_that_nothing_reaches_send_nothing_back(transition_shape, drop, monkeypatch):
+def test_tags_that_nothing_reaches_send_nothing_back(transition_shape, drop, on):
     """A forbidden first tag leads to a strand of high scores, whose backward values grow without bound."""
     unary = torch.zeros(2, 100, 2, dtype=torch.float64)
     unary[0, 0, 1] = -torch.inf
     unary[1] = torch.randn(100, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     transition = torch.tensor([[-drop, -torch.inf], [-torch.inf, 0.0]], dtype=torch.float64)
-    found = []
-    for backend in ("reference", "cpu"):
-        monkeypatch.setenv("STRUKT_BACKEND", backend)
-        leaves = unary.clone().requires_grad_(), transition.repeat(*transition_shape, 1, 1).requires_grad_()
-        value = LinearChain(*leaves).log_partition
-        found.append((value, *torch.autograd.grad(value.sum(), leaves)))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+    scores = unary, transition.repeat(*transition_shape, 1, 1)
+    assert_kernels_answer_as_the_reference(on, lambda: log_partition_and_gradient(LinearChain, *scores), 1e-10)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3])
-def test_items_of_a_group_that_nothing_reaches_have_its_transitions(groups, monkeypatch):
+def test_items_of_a_group_that_nothing_reaches_have_its_transitions(groups, on):
     """As `torch.func.vmap` makes groups; some of their items are answered again by the table."""
     generator = torch.Generator().manual_seed(0)
     unary = torch.randn(6, 50, 2, generator=generator, dtype=torch.float64)
@@ -35,27 +29,25 @@ def test_items_of_a_group_that_nothing_reaches_have_its_transitions(groups, monk
     transition = torch.full((groups, 1, 2, 2), -torch.inf, dtype=torch.float64)
     transition[..., 0, 0] = -torch.tensor([40.0, 70.0, 90.0], dtype=torch.float64)[:groups, None]
     transition[..., 1, 1] = torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64)[:groups, None]
-    arguments, found = (unary, transition, torch.tensor([50, 50, 3, 50, 40, 50])), []
-    for backend in ("reference", "cpu"):
-        monkeypatch.setenv("STRUKT_BACKEND", backend)
-        found.append((LinearChain.oracles.log_partition(*arguments), *LinearChain.oracles.marginals(*arguments)))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-9, atol=1e-9)
+    given = unary, transition, torch.tensor([50, 50, 3, 50, 40, 50])
+    oracles = LinearChain.oracles
+    assert_kernels_answer_as_the_reference(
+        on, lambda: (oracles.log_partition(*given), *oracles.marginals(*given)), 1e-9
+    )
 
 
-def test_normalisers_are_multiplied_only_while_they_are_normal(monkeypatch):
+def test_normalisers_are_multiplied_only_while_they_are_normal(on):
     """Forced through weights just above what probability space accepts, at each of many steps."""
     generator = torch.Generator().manual_seed(0)
     choices = torch.tensor([0.0, -225.0, -torch.inf], dtype=torch.float64)
     unary = choices[torch.randint(3, (300, 5, 4), generator=generator)]
     transition = choices[torch.randint(3, (300, 4, 4), generator=generator)]
-    found = []
-    for backend in ("reference", "cpu"):
-        monkeypatch.setenv("STRUKT_BACKEND", backend)
+
+    def answers():
         chain = LinearChain(unary, transition)
-        found.append((chain.log_partition, chain.marginals))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+        return chain.log_partition, chain.marginals
+
+    assert_kernels_answer_as_the_reference(on, answers, 1e-10)
 
 
 def test_normalisers_are_multiplied_only_where_the_product_is_normal():
@@ -84,25 +76,6 @@ def test_one_word_and_transitions_of_no_step(batch):
     assert torch.autograd.grad(chain.log_partition.sum(), unary)[0].sum() == chain.lengths.sum()
 
 
-def test_divergence_between_shared_transitions_and_those_of_each_step():
-    generator = torch.Generator().manual_seed(0)
-    unary, shared = torch.randn(2, 3, 2, generator=generator), torch.randn(2, 2, generator=generator)
-    chain = LinearChain(unary, shared)
-    same = LinearChain(unary, shared.expand(2, 2, 2, 2))
-    other = LinearChain(unary, torch.randn(2, 2, 2, 2, generator=generator))
-    assert torch.allclose(kl_divergence(chain, same), torch.zeros(2), atol=1e-6)
-    assert (kl_divergence(chain, other) > 1e-3).all()
-
-
-def test_items_of_different_lengths_are_not_compared():
-    unary, transition = torch.zeros(2, 3, 2), torch.zeros(2, 2)
-    with pytest.raises(ValueError, match=r"other differs from this distribution in lengths .* item 1"):
-        kl_divergence(
-            LinearChain(unary, transition, torch.tensor([3, 3])),
-            LinearChain(unary, transition, torch.tensor([3, 2])),
-        )
-
-
 def test_no_tags_are_refused():
     with pytest.raises(ValueError, match="no tags to choose from"):
         LinearChain(torch.zeros(3, 0), torch.zeros(0, 0))
@@ -111,7 +84,6 @@ def test_no_tags_are_refused():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda d: d.log_prob([0, 0, 0]), "the event is a list"),
         (lambda d: d.condition(forbidden=[True]), "forbidden is a list"),
         (lambda d: d.expectation(1.0), "values is a float"),
         (lambda d: d.topk(2.0), r"k is 2\.0; expected a positive integer"),

@@ -217,14 +217,6 @@ def test_sentences_without_a_tree_have_no_gradient_and_leave_others_alone(on):
     assert (trees.marginals[1] == 0).all()
 
 
-def test_one_thread_and_four_agree(on, four_threads):
-    on("cpu")
-    trees, scores = build(20, 9, 7, 16)
-    parallel = answers(trees, scores)
-    torch.set_num_threads(1)
-    assert_same(answers(trees, scores), parallel, 1e-12)
-
-
 def test_groups_of_items_share_a_grammar(on):
     """As ``torch.vmap`` makes them."""
     on("cpu")
@@ -273,49 +265,3 @@ def test_too_many_rules_are_not_multiplied_out():
     labels = 1 + int(LARGEST**0.5)
     with pytest.raises(NotImplementedError, match="more than 16777216; log_partition, marginals"):
         composed(torch.zeros(1, 1, labels), torch.zeros(1, 1, labels), torch.zeros(1, 1, 1))
-
-
-@pytest.mark.thinned("change", "spans")
-@pytest.mark.parametrize("change", [unchanged, sparse])
-@pytest.mark.parametrize("spans", [False, True])
-def test_both_backends_sample_from_the_same_distribution(on, change, spans):
-    trees, _ = build(6, 2, 2, 3, change, spans=spans)
-    items = (trees.log_partition.isfinite() & (trees.lengths > 0)).nonzero().flatten()
-    assert len(items) > 1
-    given = [score.detach()[items] if score.dim() > 2 else score.detach() for score in trees.scores]
-    trees = LowRankPCFG(*given[1:], trees.lengths[items], given[0])
-    for backend in ("cpu", "reference"):
-        on(backend)
-        torch.manual_seed(0)
-        events = trees.sample((2000,))
-        assert trees.is_structure(events).all()
-        assert trees.log_prob(events).isfinite().all()
-        drawn = (events.unsqueeze(-1) == torch.arange(4)).double().mean(0)
-        assert (drawn - trees.marginals).abs().max() < 5 * 0.5 / 2000**0.5, backend
-
-
-def test_whole_trees_have_their_probabilities(on):
-    on("cpu")
-    scores = (
-        normal(2),
-        normal(3, 4, seed=1),
-        normal(3, 4, seed=2),
-        normal(2, 3, seed=3),
-        normal(4, 2, seed=4),
-    )
-    trees = LowRankPCFG(*scores)
-    torch.manual_seed(0)
-    draws = trees.sample((20000,))
-    events, counts = draws.flatten(1).unique(dim=0, return_counts=True)
-    expected = trees.log_prob(events.reshape(-1, 5, 5)).exp()
-    assert ((counts / 20000 - expected).abs() < 5 * (expected / 20000).sqrt() + 1e-4).all()
-
-
-def test_items_in_log_space_are_sampled(on):
-    on("cpu")
-    trees, _ = build(5, 2, 3, 3, mixed, shared=False)
-    given = [score.detach()[:2] for score in trees.scores]
-    trees = LowRankPCFG(*given[1:], trees.lengths[:2], given[0])
-    torch.manual_seed(0)
-    drawn = (trees.sample((500,)).unsqueeze(-1) == torch.arange(5)).double().mean(0)
-    assert (drawn - trees.marginals).abs().max() < 5 * 0.5 / 500**0.5

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tests.kernels.test_backends import CHANGES, answers, assert_backends_agree, normal, unchanged
+from tests.backends import assert_kernels_answer_as_the_reference, log_partition_and_gradient
+from tests.kernels.test_backends import CHANGES, assert_backends_agree, normal
 from torch import Tensor
 
 from strukt.distributions import MonotoneAlignment
@@ -55,22 +56,9 @@ def test_diagonals_hold_every_cell_once(n, m):
 def test_long_sequences_do_not_underflow(on, scale):
     """Scores far below zero, differences of hundreds of thousands of nats between paths."""
     moves = scale * (normal(1, 150, 120, 3) - 3)
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        leaf = moves.clone().requires_grad_()
-        value = MonotoneAlignment.from_moves(leaf).log_partition
-        found.append((value.detach(), *torch.autograd.grad(value.sum(), leaf)))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-7, atol=1e-7)
-
-
-def test_float32_scores_are_summed_in_float64(on):
-    on("cpu")
-    moves = normal(2, 300, 250, 3)
-    exact, single = MonotoneAlignment.from_moves(moves), MonotoneAlignment.from_moves(moves.float())
-    assert torch.allclose(single.log_partition.double(), exact.log_partition, rtol=1e-7)
-    assert torch.allclose(single.marginals.double(), exact.marginals, atol=1e-5)
+    assert_kernels_answer_as_the_reference(
+        on, lambda: log_partition_and_gradient(MonotoneAlignment.from_moves, moves), 1e-7
+    )
 
 
 def test_transitions_that_forbid_leave_what_is_left(on, poisoned_memory):
@@ -81,36 +69,3 @@ def test_transitions_that_forbid_leave_what_is_left(on, poisoned_memory):
     paths = MonotoneAlignment.from_moves(normal(5, 9, 3), transition)
     assert paths.log_count.exp().round() == 5
     assert (paths.log_prob(paths.sample((20,))) > -torch.inf).all()
-
-
-def test_both_backends_sample_from_the_same_distribution(on):
-    distribution, _ = build("per item", 4, 5, unchanged)()
-    distribution = MonotoneAlignment.from_moves(
-        *(score.detach()[:3] for score in distribution.scores),
-        distribution.lengths[:3],
-        distribution.target_lengths[:3],
-    )
-    for backend in ("cpu", "reference"):
-        on(backend)
-        torch.manual_seed(0)
-        drawn = distribution.sample((3000,))
-        assert distribution.is_structure(drawn).all()
-        frequencies = distribution.to_parts(drawn).mean(0)
-        assert (frequencies - distribution.marginals).abs().max() < 5 * 0.5 / 3000**0.5, backend
-
-
-def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads):
-    on("cpu")
-    distribution, scores = build("shared", 60, 50, unchanged)()
-
-    def once() -> list[Tensor]:
-        value = distribution.log_partition
-        return [value, *torch.autograd.grad(value[:3].sum(), scores), distribution.topk(1)[1]]
-
-    first = once()
-    for _ in range(50):
-        assert all(torch.equal(one, other) for one, other in zip(once(), first, strict=True))
-    parallel = answers(distribution, scores)
-    torch.set_num_threads(1)
-    serial = answers(distribution, scores)
-    assert all(torch.equal(parallel[name], value) for name, value in serial.items())

@@ -57,14 +57,6 @@ def another(trees: PCFG) -> PCFG:
     return PCFG(root, rules, emission, trees.lengths, spans)
 
 
-def feasible(trees: PCFG) -> PCFG:
-    """The items that have a tree."""
-    items = trees.log_partition.isfinite().nonzero().flatten()
-    assert len(items) > 1
-    spans, root, rules, emission = without_gradients(trees).scores
-    return PCFG(root, rules, emission[items], trees.lengths[items], spans[items])
-
-
 def answers(trees: PCFG, scores: tuple[Tensor, ...]) -> dict[str, Tensor]:
     """What each member says, and its gradient in each score tensor, items weighted."""
     found = {}
@@ -154,53 +146,6 @@ def test_groups_of_items_share_a_grammar(on):
     assert torch.allclose(found["cpu"], found["reference"])
 
 
-@pytest.mark.slow
-def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads):
-    on("cpu")
-    trees, scores = build(20, 9, 7, single)
-
-    def once() -> list[Tensor]:
-        value = trees.log_partition[[0, 1, 4]]
-        numbers = [value, trees.entropy(), trees.cross_entropy(another(trees))]
-        slopes = [slope for number in numbers for slope in torch.autograd.grad(number.sum(), scores)]
-        return [*numbers, *slopes, trees.marginals, trees.max_marginals]
-
-    first = once()
-    for _ in range(50):
-        assert all(torch.equal(a, b) for a, b in zip(first, once(), strict=True))
-
-
-def test_one_thread_and_four_agree(on, four_threads):
-    on("cpu")
-    parallel = answers(*build(20, 9, 7))
-    torch.set_num_threads(1)
-    serial = answers(*build(20, 9, 7))
-    for name, value in serial.items():
-        assert torch.allclose(parallel[name], value, rtol=1e-12, atol=1e-12), name
-
-
-@pytest.mark.parametrize("change", [pytest.param(unchanged, marks=pytest.mark.slow), sparse])
-def test_both_backends_sample_from_the_same_distribution(on, change):
-    trees = feasible(build(7, 2, 2, change)[0])
-    labels = torch.arange(4)
-    for backend in ("cpu", "reference"):
-        on(backend)
-        torch.manual_seed(0)
-        events = trees.sample((3000,))
-        assert trees.is_structure(events).all()
-        assert trees.log_prob(events).isfinite().all()
-        drawn = (events.unsqueeze(-1) == labels).double().mean(0)
-        assert (drawn - trees.marginals).abs().max() < 5 * 0.5 / 3000**0.5, backend
-
-
-def test_items_in_log_space_are_sampled(on):
-    on("cpu")
-    trees = feasible(build(6, 2, 3, mixed)[0])
-    torch.manual_seed(0)
-    drawn = (trees.sample((1000,)).unsqueeze(-1) == torch.arange(5)).double().mean(0)
-    assert (drawn - trees.marginals).abs().max() < 5 * 0.5 / 1000**0.5
-
-
 def test_best_scores_keep_what_maxima_of_single_precision_would_lose(on):
     on("cpu")
     root, rules, emission = torch.zeros(1), torch.zeros(1, 3, 3), torch.zeros(3, 2)
@@ -256,26 +201,6 @@ def test_the_k_best_trees(on, poisoned_memory, shared, n, change):
     for item, few in zip(events.detach(), scores.isfinite().sum(-1).tolist(), strict=True):
         assert len(item[:few].unique(dim=0)) == few
         assert (item[few:] == -1).all()
-
-
-@pytest.mark.parametrize("k", [1, 2, 7, 60])
-def test_fewer_trees_than_asked_for(on, k):
-    """Three words: 2 trees, 2 labels of the inner span and of the whole, 2^3 preterminals: 64."""
-    on("cpu")
-    scores, _ = PCFG(normal(2), normal(2, 4, 4, seed=1), normal(3, 2, seed=2)).topk(70)
-    few, _ = PCFG(normal(2), normal(2, 4, 4, seed=1), normal(3, 2, seed=2)).topk(k)
-    assert scores.isfinite().sum() == 64
-    assert torch.equal(few, scores[:k])
-
-
-def test_samples_are_the_same_when_few_weights_are_kept(on, monkeypatch):
-    on("cpu")
-    trees = feasible(build(7, 3, 2)[0])
-    torch.manual_seed(0)
-    once = torch.stack([trees.sample() for _ in range(20)])
-    assert trees.is_structure(once).all()
-    torch.manual_seed(0)
-    assert torch.equal(torch.stack([trees.sample((1,))[0] for _ in range(20)]), once)
 
 
 def choice(difference: float) -> tuple[Tensor, ...]:

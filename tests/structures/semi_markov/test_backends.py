@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tests.backends import assert_kernels_answer_as_the_reference
 from tests.kernels.test_backends import CHANGES, LENGTHS, assert_backends_agree, lengths, normal, unchanged
 from torch import Tensor
 
@@ -82,15 +83,8 @@ def test_any_batch_on_four_threads(on, poisoned_memory, four_threads, batch):
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
 def test_items_that_share_a_matrix_in_groups(on, four_threads, groups):
     """As `torch.func.vmap` makes them."""
-    segments, transition = normal(6, 40, 5, 8), normal(groups, 8, 8, seed=1)
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        found.append(
-            SemiMarkov.oracles.marginals(segments, transition, torch.tensor([40, 3, 0, 40, 17, 40]))
-        )
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+    given = normal(6, 40, 5, 8), normal(groups, 8, 8, seed=1), torch.tensor([40, 3, 0, 40, 17, 40])
+    assert_kernels_answer_as_the_reference(on, lambda: SemiMarkov.oracles.marginals(*given), 1e-10)
 
 
 # Where plain numbers hold.
@@ -98,20 +92,12 @@ def test_items_that_share_a_matrix_in_groups(on, four_threads, groups):
 
 def compare(on, segments: Tensor, transition: Tensor, each: Tensor, tolerance: float = 1e-9) -> None:
     """Log-partition, marginals, expected transitions and best score by both backends."""
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        distribution = SemiMarkov(segments, transition, each)
-        found.append(
-            (
-                distribution.log_partition,
-                distribution.marginals,
-                distribution.transition_marginals,
-                distribution.max_score,
-            )
-        )
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=tolerance, atol=tolerance)
+
+    def answers() -> tuple[Tensor, ...]:
+        d = SemiMarkov(segments, transition, each)
+        return d.log_partition, d.marginals, d.transition_marginals, d.max_score
+
+    assert_kernels_answer_as_the_reference(on, answers, tolerance)
 
 
 def test_ordinary_scores_do_not_underflow(on):
@@ -214,34 +200,6 @@ def test_the_size_of_the_total_costs_no_precision(penalty):
     error = (large.marginals - small.marginals).abs().max()
     assert error < 1e-10  # adding 4e4 to a score rounds away up to 4e-12 of it
     assert torch.allclose(large.log_partition, small.log_partition + 3e7, rtol=1e-14)
-
-
-@pytest.mark.parametrize("scale", [1.0, 300.0])
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=() if kind == "shared" else pytest.mark.slow) for kind in KINDS]
-)
-def test_both_backends_sample_from_the_same_distribution(on, kind, scale):
-    distribution = build(kind, 8, 3, 3, lambda scores: scale * scores)()[0]
-    for backend in ("cpu", "reference"):
-        on(backend)
-        torch.manual_seed(0)
-        drawn = distribution.sample((3000,))
-        assert distribution.is_structure(drawn).all()
-        error = (distribution.to_parts(drawn).mean(0) - distribution.marginals).abs()
-        assert error.max() < 5 * 0.5 / 3000**0.5, backend
-
-
-def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads):
-    on("cpu")
-    distribution, scores = build("shared", 64, 8, 16, Tensor.float)()
-
-    def once() -> list[Tensor]:
-        value = distribution.log_partition
-        return [value, *torch.autograd.grad(value.sum(), scores), distribution.marginals, distribution.mode]
-
-    first = once()
-    for _ in range(50):
-        assert all(torch.equal(before, after) for before, after in zip(first, once(), strict=True))
 
 
 def test_memory_of_the_chart_does_not_grow_with_the_durations():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tests.backends import assert_kernels_answer_as_the_reference, log_partition_and_gradient
 from tests.kernels import test_backends
 from tests.kernels.test_backends import CHANGES, assert_backends_agree, lengths, normal
 from torch import Tensor
@@ -28,14 +29,10 @@ def test_spanning_trees_of_any_size(on, poisoned_memory, n, change, tolerance):
 
 @pytest.mark.parametrize("n", [31, 33, 65])
 def test_large_spanning_trees(on, poisoned_memory, n):
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
-        trees, (edges,) = build(n, test_backends.unchanged)
-        value = trees.log_partition
-        found.append((value.detach(), torch.autograd.grad(value.sum(), edges)[0]))
-    for expected, actual in zip(*found, strict=True):
-        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+    def trees(edges: Tensor) -> Distribution:
+        return SpanningTree(edges, lengths(n))
+
+    assert_kernels_answer_as_the_reference(on, lambda: log_partition_and_gradient(trees, normal(5, n, n)), 1e-10)
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])
@@ -70,23 +67,19 @@ def test_both_arcs_of_an_edge_come_back_as_their_sum():
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
 @pytest.mark.parametrize("required", [False, True])
 def test_entropies_and_derivatives_of_marginals(on, poisoned_memory, required, scale):
-    found = []
-    for backend in ("reference", "cpu"):
-        on(backend)
+    def answers():
         edges = (scale * normal(5, 6, 6)).requires_grad_()
         trees, others = SpanningTree(edges, lengths(6)), SpanningTree(scale * normal(5, 6, 6).flip(0), lengths(6))
         if required:
             first = torch.zeros(5, 6, 6, dtype=torch.bool)
             first[:, 0, 1] = True
             trees, others = trees.condition(required=first), others.condition(required=first)
-        answers = [trees.entropy(), trees.cross_entropy(others), trees.marginals.square().sum((-2, -1))]
-        for answer in answers:
+        for answer in trees.entropy(), trees.cross_entropy(others), trees.marginals.square().sum((-2, -1)):
             (slope,) = torch.autograd.grad(answer.sum(), edges, create_graph=True)
             (second,) = torch.autograd.grad(slope.square().sum(), edges, retain_graph=True)
-            found.append([answer, slope, second])
-    for expected, actual in zip(found[:3], found[3:], strict=True):
-        for want, have in zip(expected, actual, strict=True):
-            assert torch.allclose(have, want, rtol=1e-9, atol=1e-12 * max(scale, 1.0))
+            yield from (answer, slope, second)
+
+    assert_kernels_answer_as_the_reference(on, answers, 1e-9, 1e-12 * max(scale, 1.0))
 
 
 def test_edges_that_only_the_other_trees_require():
