@@ -53,6 +53,16 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         ends = torch.arange(self.event_shape[0], device=self.lengths.device)
         return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
 
+    def _crossed_by_required(self, spans: Tensor) -> Tensor:
+        """Return a mask of the spans that no tree with all required spans has: ``batch + (n + 1, n + 1)``.
+
+        These are the spans that cross a required one; all of them if ``spans``, the mask of required spans,
+        has an entry within the lengths that is no span.
+        """
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        no_span = (ends[:, None] >= ends) & (ends[:, None] <= self.lengths[..., None, None])
+        return crossed(spans) | (spans & no_span).flatten(-2).any(-1)[..., None, None]
+
     def _labelled_event(self, event: Tensor) -> Tensor:
         """Return events as a LongTensor of the right shape.
 

@@ -230,7 +230,7 @@ class ExactInference(ScoredStructures):
 
         Args:
             required: A Boolean mask in the shape of the main scores, ignored in the padding; None for no parts.
-            forbidden: A Boolean mask in the shape of the main scores; None for no parts.
+            forbidden: A second such mask. What is required but no part, or forbidden, leaves no structures.
 
         Raises:
             ValueError: If a mask is not Boolean, or has another shape.

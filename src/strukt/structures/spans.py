@@ -69,7 +69,7 @@ class SpanStructure(BinaryTree, abc.ABC):
         each = required if self.labelled else required.unsqueeze(-1)
         spans = each.any(-1, keepdim=True)
         rivals = spans & (~each | (each.sum(-1, keepdim=True) > 1))
-        excluded = rivals | crossed(spans.squeeze(-1)).unsqueeze(-1)
+        excluded = rivals | self._crossed_by_required(spans.squeeze(-1)).unsqueeze(-1)
         return main.masked_fill(self._from_labels(excluded), NEG_INF), *others
 
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:

@@ -138,7 +138,7 @@ class BitSpanTree(BinaryTree):
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Forbid the value -1 of each required bit, and all spans that cross a span with a required bit."""
         positive, negative = self.scores
-        crossing = crossed(required.any(-1)).unsqueeze(-1)
+        crossing = self._crossed_by_required(required.any(-1)).unsqueeze(-1)
         return positive.masked_fill(crossing, NEG_INF), negative.masked_fill(crossing | required, NEG_INF)
 
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
