@@ -100,6 +100,13 @@ def test_of_a_word_of_many_pieces_the_first_and_the_last_are_read(encoder):
     assert size == inputs["pieces"].numel() < 5 * LONGEST_WORD
 
 
+@pytest.mark.parametrize("sentences", [["Dogs bark"], [["Cats"], "Dogs bark"], "Dogs bark"])
+def test_strings_are_not_read_as_lists_of_letters(encoder, sentences):
+    for read in (encoder.inputs, encoder.sizes):
+        with pytest.raises(ValueError, match=r"the string 'Dogs bark'; expected .*\['Dogs', 'bark'\]"):
+            read(sentences)
+
+
 def test_no_sentences(encoder):
     assert encode(encoder, []).shape == (0, 0, encoder.size)
     assert encode(encoder, [[], []]).shape == (2, 0, encoder.size)

@@ -1,4 +1,4 @@
-"""Checks of the inputs of layers: sizes in the constructor, vectors and lengths in calls."""
+"""Checks of the inputs of layers: sizes in the constructor; vectors, lengths and words in calls."""
 
 from __future__ import annotations
 
@@ -110,3 +110,20 @@ def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
         raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(bias.shape)}")
     guards.require_values(counts, (counts >= 0) & counts.isfinite(), "counts", "finite numbers of 0 or more", 0)
     return (counts + 1).to(bias).log()
+
+
+def require_lists_of_words(name: str, sentences: list[list[str]]) -> None:
+    """Check that sentences are lists of words, not strings, whose letters would be read as words.
+
+    Raises:
+        ValueError: If a sentence is a string, or all of them together are.
+
+    Examples:
+        >>> require_lists_of_words("sentences", ["Dogs bark"])
+        Traceback (most recent call last):
+        ValueError: sentences holds the string 'Dogs bark'; expected a list of words, such as ['Dogs', 'bark']
+    """
+    for words in [sentences] if isinstance(sentences, str) else sentences:
+        if isinstance(words, str):
+            expected = f"expected a list of words, such as {words.split()}"
+            raise ValueError(f"{name} holds the string {words!r}; {expected}")

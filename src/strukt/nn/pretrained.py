@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from strukt.errors import DataError, MissingExtraError, SettingError
+from strukt.nn.inputs import require_lists_of_words
+from strukt.nn.tokenizers import longest_input, special_pieces, word_prefix
 
 
 def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
@@ -84,9 +86,9 @@ class PretrainedEncoder(nn.Module):
         self.config = model.config
         self.model = model.get_encoder() if self.config.is_encoder_decoder else model
         self.size = int(self.config.hidden_size)
-        self._space = _space(tokenizer)
-        self._prefix, self._suffix = _special_pieces(tokenizer)
-        self._width = _window(tokenizer, model) - len(self._prefix) - len(self._suffix)
+        self._space = word_prefix(tokenizer)
+        self._prefix, self._suffix = special_pieces(tokenizer)
+        self._width = longest_input(tokenizer, model) - len(self._prefix) - len(self._suffix)
 
     @classmethod
     def load(cls, name: str | os.PathLike[str]) -> PretrainedEncoder:
@@ -163,7 +165,11 @@ class PretrainedEncoder(nn.Module):
             padding; `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`,
             the index of the word of each of these pieces in the flattened ``(batch, n)``; `counts`,
             ``(batch, n)``, the number of pieces of each word.
+
+        Raises:
+            ValueError: If a sentence is a string instead of a list of words.
         """
+        require_lists_of_words("sentences", sentences)
         n = max((len(forms) for forms in sentences), default=0)
         rows: list[Tensor] = []
         places: list[tuple[int, int, int]] = []
@@ -198,8 +204,12 @@ class PretrainedEncoder(nn.Module):
         Args:
             sentences: The words of each sentence.
 
+        Raises:
+            ValueError: If a sentence is a string instead of a list of words.
+
         Complexity: O(pieces of the distinct words + number of words).
         """
+        require_lists_of_words("sentences", sentences)
         distinct = list(dict.fromkeys(form for forms in sentences for form in forms))
         count = {form: len(pieces) for form, pieces in zip(distinct, self._of_words(distinct), strict=True)}
         special, sizes = len(self._prefix) + len(self._suffix), []
@@ -252,32 +262,6 @@ def _shortened(pieces: list[int]) -> list[int]:
     if len(pieces) <= LONGEST_WORD:
         return pieces
     return pieces[: LONGEST_WORD // 2] + pieces[-(LONGEST_WORD // 2) :]
-
-
-def _space(tokenizer: Any) -> str:
-    """Return the prefix with which a word is tokenised as in running text: a space for RoBERTa and GPT-2."""
-    alone, within = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "a a"))
-    return "" if within == alone + alone else " "
-
-
-def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """Return the special pieces that the tokenizer adds before and after a sentence."""
-    probe = tokenizer("a", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("a")["input_ids"]
-    start = next((i for i in range(len(whole)) if whole[i : i + len(probe)] == probe), None)
-    if start is None:
-        raise ValueError("the tokenizer changes the pieces of a word when it adds special ones")
-    return whole[:start], whole[start + len(probe) :]
-
-
-def _window(tokenizer: Any, model: Any) -> int:
-    """Return the maximum number of pieces in the input of the model, including special ones; 512 if unknown."""
-    positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
-    positions = positions if positions > 0 else 512  # -1 for XLNet, which has no maximum
-    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    if tables and isinstance(tables[0], nn.Embedding) and tables[0].padding_idx is not None:
-        positions -= tables[0].padding_idx + 1  # positions of RoBERTa start after the padding index
-    return min(positions, int(tokenizer.model_max_length))
 
 
 @contextlib.contextmanager
