@@ -58,6 +58,7 @@ class CRFAutoencoder(nn.Module):
             ValueError: If the shape or the type is wrong, or a word is not in the vocabulary.
         """
         lengths_of_symbols("words", words, None, self.score.out_features)
+        words = words.long()
         root = words.new_full((len(words), 1), self.score.out_features)
         different, places = torch.unique(torch.cat([root, words], 1), return_inverse=True)
         table = precise(self.score(self.heads(different))).log_softmax(-1)

@@ -60,7 +60,7 @@ class CharacterCNN(nn.Module):
         _require_words(characters, self.embedding.weight.device)
         if characters.numel() == 0:
             return self.embedding.weight.new_zeros(len(characters), self.size)
-        x = self.embedding(characters).transpose(1, 2)
+        x = self.embedding(characters.long()).transpose(1, 2)
         outside = (characters == PADDING).unsqueeze(1)
         features = torch.cat([convolution(x) for convolution in self.convolutions], 1)
         # After the ReLU no value is below 0: zeros in the padding never win, and an empty word has the vector 0.
@@ -103,7 +103,7 @@ class CharacterLSTM(nn.Module):
         """
         _require_words(characters, self.embedding.weight.device)
         lengths = (characters != PADDING).sum(-1)
-        states: Tensor = self.lstm(self.embedding(characters), lengths)
+        states: Tensor = self.lstm(self.embedding(characters.long()), lengths)
         if states.numel() == 0:
             return states.new_zeros(len(characters), self.size)
         forward, backward = states.chunk(2, -1)
@@ -188,8 +188,8 @@ class WordEmbeddings(nn.Module):
             ValueError: If `characters` has the wrong shape or type.
             IndexError: If an index is out of range, on the CPU.
         """
-        vectors = [vector[form] for vector in self._of_parts(characters, affixes)]
-        return torch.cat([self.words(self._with_unknown(words)), *vectors], -1)
+        vectors = [vector[form.long()] for vector in self._of_parts(characters, affixes)]
+        return torch.cat([self.words(self._with_unknown(words).long()), *vectors], -1)
 
     def of_forms(self, words: Tensor, characters: Tensor, affixes: Tensor) -> Tensor:
         """Return the vector of each form, without word dropout, as `forward` does in evaluation.
@@ -206,11 +206,11 @@ class WordEmbeddings(nn.Module):
             ValueError: If `characters` has the wrong shape or type.
             IndexError: If an index is out of range, on the CPU.
         """
-        return torch.cat([self.words(words), *self._of_parts(characters, affixes)], -1)
+        return torch.cat([self.words(words.long()), *self._of_parts(characters, affixes)], -1)
 
     def _of_parts(self, characters: Tensor, affixes: Tensor) -> list[Tensor]:
         """Return the vectors of forms from each kind of affix, then from characters: `(forms, size)` each."""
-        vectors = [embedding(affixes[:, kind]) for kind, embedding in enumerate(self.affixes)]
+        vectors = [embedding(affixes[:, kind].long()) for kind, embedding in enumerate(self.affixes)]
         return vectors if self.characters is None else [*vectors, self.characters(characters)]
 
     @torch.no_grad()

@@ -164,6 +164,7 @@ class KneserNey(nn.Module):
         if not self.levels:
             raise ValueError("no sentences were counted; call count(sentences) first")
         lengths_of_symbols("x", x, None, self.words)
+        x = x.long()
         padding = x.new_full((len(x), self.order), self.beginning)
         if before is not None:
             lengths_of_symbols("before", before, None, self.words + 1)  # with the start symbol

@@ -81,7 +81,7 @@ class LeftToRightModel(nn.Module, ABC):
         if not x.numel():
             return self.bias.new_zeros(x.shape), state
         inside = mask_of(lengths, x.shape[1])
-        words = x.masked_fill(~inside, 0)
+        words = x.long().masked_fill(~inside, 0)
         outputs, after = self.read(torch.cat([state.word[:, None], words], 1)[:, :-1], state)
         scores = self._scores(outputs)
         losses = functional.cross_entropy(scores.flatten(0, 1), words.flatten(), reduction="none")

@@ -93,7 +93,7 @@ class NeuralPCFG(nn.Module):
         self._require_context(context, len(x))
         root = self._log_probs(self.rooting, self.start, context).squeeze(-2)
         table = self._log_probs(self.saying, self.preterminals, context)
-        emission = _of_words(table, x.clamp(0, self.words - 1))  # padding is never read
+        emission = _of_words(table, x.long().clamp(0, self.words - 1))  # padding is never read
         head = self._log_probs(self.heading, self.nonterminals, context)
         if self.rank is None:
             rules = head.view(*head.shape[:-1], self.symbols, self.symbols)
@@ -192,7 +192,7 @@ class CompoundPCFG(nn.Module):
 
     def _read(self, x: Tensor, lengths: Tensor) -> Tensor:
         outside = ~mask_of(lengths, x.shape[1])
-        states = self.reader(self.vectors(x.masked_fill(outside, 0)), lengths)
+        states = self.reader(self.vectors(x.long().masked_fill(outside, 0)), lengths)
         # There is no maximum over 0 words; their sum is 0.
         highest = states.masked_fill(outside.unsqueeze(-1), -torch.inf)
         highest = highest.amax(1) if x.shape[1] else highest.sum(1)

@@ -62,7 +62,7 @@ class SymbolReader(nn.Module):
             ValueError: If a shape is wrong, a length is not between 0 and n, or a symbol is out of range.
         """
         lengths = lengths_of_symbols("x", x, lengths, self.symbols)
-        return self.network.encode(self._vectors(x.masked_fill(~mask_of(lengths, x.shape[1]), 0)), lengths)
+        return self.network.encode(self._vectors(x.long().masked_fill(~mask_of(lengths, x.shape[1]), 0)), lengths)
 
     def steps(self, memory: Memory, symbols: Tensor, state: State | None = None) -> Decoded:
         """Run the decoder over the next symbols.
@@ -88,7 +88,7 @@ class SymbolReader(nn.Module):
         return result
 
     def _vectors(self, symbols: Tensor) -> Tensor:
-        result: Tensor = self.dropout(self.vectors(symbols))
+        result: Tensor = self.dropout(self.vectors(symbols.long()))
         return result
 
 
@@ -148,7 +148,7 @@ class SequenceTransducer(SymbolReader):
         """
         lengths_of_symbols("y", y, None, self.symbols)
         require_same_batch(x=memory.keys, y=y)
-        return self.steps(memory, torch.cat([self.first(len(y)), y], 1)[:, : y.shape[1]])
+        return self.steps(memory, torch.cat([self.first(len(y)), y.long()], 1)[:, : y.shape[1]])
 
     def greedy(self, memory: Memory, steps: int) -> Greedy:
         """Decode greedily: choose the most probable symbol at each step, for a fixed number of steps.

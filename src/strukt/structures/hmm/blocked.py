@@ -47,7 +47,7 @@ class Blocked(Symbols):
         if blocks.min() < 0 or blocks.max() >= count:
             raise ValueError(f"blocks holds {blocks.min()} to {blocks.max()}; expected 0 to {count - 1}")
         (self.logits,) = arguments.common_dtype((logits,), ("logits",))
-        self.blocks, self.count = blocks, count
+        self.blocks, self.count = blocks.long(), count
 
     @property
     def parameters(self) -> tuple[Tensor, ...]:
