@@ -42,6 +42,22 @@ if TYPE_CHECKING:
     from strukt.structures.pcfg.guide import PCFGGuide
     from strukt.train.saved_model import load
 
+_PACKAGES = (
+    "automata",
+    "data",
+    "distributions",
+    "errors",
+    "factor_graph",
+    "inference",
+    "losses",
+    "mappings",
+    "metrics",
+    "nn",
+    "testing",
+    "viz",
+)
+"""The packages and modules that need no extra; ``strukt.nn`` works without an import of its own."""
+
 _HOMES = {  # of everything but structures
     "DataError": "strukt.errors",
     "GaussianPrior": "strukt.structures.hmm.priors",
@@ -161,8 +177,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version("strukt")
-    if name == "factor_graph":
-        return importlib.import_module("strukt.factor_graph")
+    if name in _PACKAGES:
+        return importlib.import_module(f"strukt.{name}")
     if name not in __all__:
         from strukt.missing_names import missing_name
 

@@ -25,6 +25,9 @@ _LAYERS = (
 )
 """Layers of `strukt.nn`, listed so that a lookup in `strukt`, even one that only tries, does not load PyTorch."""
 
+_PACKAGES_WITH_EXTRAS = ("hf", "onnx", "scale", "serve", "sklearn", "spacy")
+"""Packages that are not imported with `strukt`, as they need an extra."""
+
 _CLASSES = {
     "Alignment": "strukt.MonotoneAlignment",
     "AlignmentCRF": "strukt.MonotoneAlignment",
@@ -64,4 +67,6 @@ def missing_name(module: str, name: str) -> AttributeError:
     elif name in _LAYERS:
         place = f"strukt.nn.{name}"
     remedy = f"; use {place}" if place else ""
+    if module == "strukt" and name in _PACKAGES_WITH_EXTRAS:
+        remedy = f"; write `import strukt.{name}` first"
     return AttributeError(f"module {module!r} has no attribute {name!r}{remedy}", name=name)
