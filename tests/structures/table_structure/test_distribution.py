@@ -226,6 +226,14 @@ def test_weights_are_declared_by_a_boolean_array(allowed):
     assert ProgramBuilder().scattered([3, -1]).tolist() == [0, -1]
 
 
+@pytest.mark.parametrize(
+    "declare", [lambda p: p.weights([[True, True]], times=0), lambda p: p.scattered([0, 1], times=-1)]
+)
+def test_structures_use_a_positive_number_of_weights(declare):
+    with pytest.raises(ValueError, match=r"times is (0|-1); expected 1 or more"):
+        declare(ProgramBuilder())
+
+
 def a_group_without_weights():
     p = ProgramBuilder()
     weight, total, one = p.weights(np.array([[True, True, True], [False] * 3])), p.cells(), p.cells(3)

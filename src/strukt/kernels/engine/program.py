@@ -133,7 +133,8 @@ class ProgramBuilder:
             The indices of the weights, in the shape of ``allowed``; -1 where there is no weight.
 
         Raises:
-            ValueError: If weights were declared before, or ``allowed`` is not Boolean or has no axis.
+            ValueError: If weights were declared before, ``allowed`` is not Boolean or has no axis, or ``times`` is
+                not positive.
         """
         allowed = np.asarray(allowed)
         if allowed.dtype != bool or not allowed.ndim:
@@ -142,6 +143,11 @@ class ProgramBuilder:
             )
         if len(self._times):
             raise ValueError("weights are declared already; declare all in one call, or all by scattered")
+        if times is not None and times < 1:
+            raise ValueError(
+                f"times is {times}; expected 1 or more, or None for one weight of each row; scattered declares "
+                "weights of which structures use different numbers"
+            )
         numbers = np.full(allowed.shape, -1)
         numbers[allowed] = np.arange(np.count_nonzero(allowed))
         sizes = [row.sum() for row in allowed] if times is None else [allowed.sum()]
@@ -166,10 +172,13 @@ class ProgramBuilder:
             The indices of the weights, consecutive along the array; -1 where there is no weight.
 
         Raises:
-            ValueError: If weights were declared by `weights`, with a mask of several axes.
+            ValueError: If weights were declared by `weights`, with a mask of several axes, or ``times`` is
+                negative.
         """
         if self._places.shape[1] > 1:
             raise ValueError("weights are declared already, with several axes of places; declare all by scattered")
+        if times < 0:
+            raise ValueError(f"times is {times}; expected 1 or more, or 0 if structures differ")
         places = np.asarray(places)
         there = places >= 0
         first, count = int(self._groups[-1]), np.count_nonzero(there)
