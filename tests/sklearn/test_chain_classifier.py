@@ -277,6 +277,8 @@ def test_progress_is_printed(capsys):
         ({"max_iterations": 0}, "max_iterations is 0; expected a whole number of 1 or more or None"),
         ({"period": None}, "period is None; expected a whole number of 1 or more"),
         ({"learning_rate": 0}, "learning_rate is 0; expected a finite number above 0"),
+        ({"all_possible_states": "no"}, "all_possible_states is 'no'; expected True or False"),
+        ({"all_possible_transitions": None}, "all_possible_transitions is None; expected True or False"),
     ],
 )
 def test_wrong_parameters_are_named(options, message):

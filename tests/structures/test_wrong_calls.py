@@ -367,3 +367,33 @@ def test_events_and_spans_broadcast_to_the_batch():
     together = fenchel_young_loss(chain(1), tags, cost="hamming")
     apart = [fenchel_young_loss(chain(), each, cost="hamming") for each in tags]
     torch.testing.assert_close(together, torch.stack(apart))
+
+
+# Options of a wrong type.
+
+
+@pytest.mark.parametrize("value", ["x", 2, None, torch.tensor([True, False])], ids=str)
+def test_single_root_is_true_or_false(value):
+    arcs = torch.zeros(3, 4)
+    for make in (
+        strukt.NonProjectiveTree,
+        strukt.ProjectiveTree,
+        lambda arcs, **options: strukt.SecondOrderTree(arcs, torch.zeros(3, 3, 4), **options),
+        lambda _, **options: strukt.factors.Tree(strukt.FactorGraph().variables(3, 4), **options),
+    ):
+        with pytest.raises(ValueError, match=r"single_root is .*; expected True or False"):
+            make(arcs, single_root=value)
+
+
+@pytest.mark.parametrize("value", [np.True_, 1])
+def test_options_may_be_booleans_of_numpy_and_0_or_1(value):
+    assert strukt.ProjectiveTree(torch.zeros(3, 4), single_root=value).single_root is True
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [(strukt.NonProjectiveTree, (3, 4)), (strukt.ProjectiveTree, (3, 4)), (strukt.SpanTree, (4, 4))],
+)
+def test_labelled_is_true_or_false(kind, shape):
+    with pytest.raises(ValueError, match=r"labelled is 'no'; expected True or False"):
+        kind(torch.zeros(shape), labelled="no")

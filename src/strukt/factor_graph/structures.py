@@ -199,6 +199,7 @@ class Tree(Structure):
                 f"arcs has shape {rows.shape}; expected (n, n + 1): a row for each word, with a column for each "
                 "head, the root first"
             )
+        single_root = arguments.boolean("single_root", single_root)
         super().__init__(rows, functools.partial(self.kind, single_root=single_root, labelled=False))
 
 

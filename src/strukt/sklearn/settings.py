@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from strukt.checks import arguments
 from strukt.errors import DataError
 from strukt.sklearn.model import MODEL
 
@@ -30,6 +31,8 @@ def require_settings(estimator: Any) -> None:
         if not ((isinstance(value, Integral) and int(value) >= 1) or (optional and value is None)):
             also = " or None" if optional else ""
             raise ValueError(f"{name} is {value!r}; expected a whole number of 1 or more{also}")
+    for name in ("all_possible_states", "all_possible_transitions", "verbose"):
+        arguments.boolean(name, getattr(estimator, name))
 
 
 def restored(kind: type[Any], content: dict[str, Any], folder: str | PathLike[str]) -> Any:

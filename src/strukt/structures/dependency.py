@@ -33,7 +33,9 @@ class DependencyTree(ArcStructure, abc.ABC):
     ) -> None:
         arguments.scores("arcs", arcs, "batch + (n, n + 1) or batch + (n, n + 1, c)", 2)
         lengths_tensor: Tensor | None = as_tensor(lengths, "lengths")
-        labelled = has_labels(arcs, lengths_tensor) if labelled is None else labelled
+        if labelled is None:
+            labelled = has_labels(arcs, lengths_tensor)
+        labelled = arguments.boolean("labelled", labelled)
         shape = arcs.shape[:-1] if labelled else arcs.shape
         if len(shape) < 2 or shape[-1] != shape[-2] + 1:
             raise ValueError(
@@ -44,8 +46,8 @@ class DependencyTree(ArcStructure, abc.ABC):
             raise ValueError(f"arcs has shape {tuple(arcs.shape)}: no labels to choose from; expected c >= 1")
         if labelled:
             self.oracles = self.labelled_oracles  # type: ignore[misc]
-        self.single_root = single_root
-        super().__init__(arcs, lengths_tensor, (single_root,), labelled, validate_args)
+        self.single_root = arguments.boolean("single_root", single_root)
+        super().__init__(arcs, lengths_tensor, (self.single_root,), labelled, validate_args)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the oracles, which consist of functions that cannot be pickled."""

@@ -4,6 +4,7 @@ from strukt.checks.arguments.events import event as event
 from strukt.checks.arguments.events import sample_shape as sample_shape
 from strukt.checks.arguments.events import several as several
 from strukt.checks.arguments.integer_tensors import blank as blank
+from strukt.checks.arguments.integer_tensors import boolean as boolean
 from strukt.checks.arguments.integer_tensors import integers as integers
 from strukt.checks.arguments.integer_tensors import is_integer as is_integer
 from strukt.checks.arguments.integer_tensors import lengths as lengths

@@ -1,10 +1,11 @@
-"""Checks of lengths, other integers, tensors of integers, and masks."""
+"""Checks of lengths, other integers, Booleans, tensors of integers, and masks."""
 
 from __future__ import annotations
 
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,6 +102,18 @@ def positive_integer(name: str, value: Any) -> int:
     if not is_integer(value) or value < 1:
         raise ValueError(f"{name} is {value!r}; expected a positive integer")
     return int(value)
+
+
+def boolean(name: str, value: Any) -> bool:
+    """Return an option as a Python Boolean, after checking that it is one, or 0 or 1.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if not isinstance(value, (bool, np.bool_)) and not (is_integer(value) and value in (0, 1)):
+        shown = kind_of(value) if isinstance(value, Tensor) else repr(value)
+        raise ValueError(f"{name} is {shown}; expected True or False")
+    return bool(value)
 
 
 def blank(value: Any, labels: int) -> None:

@@ -74,8 +74,8 @@ class SecondOrderTree(PositionalStructure):
                 "the score of the root as head (column 0), then of each word"
             )
         siblings = arguments.batched("siblings", siblings, arcs.shape[:-2], (n, n, n + 1))
-        self.single_root = single_root
-        super().__init__((arcs, siblings), lengths, (single_root,), validate_args)
+        self.single_root = arguments.boolean("single_root", single_root)
+        super().__init__((arcs, siblings), lengths, (self.single_root,), validate_args)
 
     @property
     def sibling_marginals(self) -> Tensor:

@@ -61,7 +61,7 @@ class SpanTree(SpanStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("spans", spans, "batch + (n + 1, n + 1) or batch + (n + 1, n + 1, c)", 2)
-        labelled = _has_labels(spans, lengths) if labelled is None else labelled
+        labelled = arguments.boolean("labelled", _has_labels(spans, lengths) if labelled is None else labelled)
         fenceposts = spans.shape[-3:-1] if labelled else spans.shape[-2:]
         if len(fenceposts) < 2 or fenceposts[0] != fenceposts[1] or fenceposts[0] == 0:
             raise ValueError(
