@@ -208,6 +208,23 @@ def test_messages_name_the_misfit(target, options, message):
         losses.sparsemax_loss(torch.zeros(2, 3), torch.tensor([0, 0]), smoothing=0.1)
 
 
+@pytest.mark.parametrize("loss", [losses.normmax_loss, losses.fusedmax_loss, losses.oscarmax_loss])
+@pytest.mark.parametrize("target", [torch.tensor([1, 0, 3]), torch.tensor([[0.5, 0.25, 0.25, 0.0]] * 3)])
+def test_a_common_offset_costs_no_precision(loss, target):
+    scores = normal(3, 4).float() + 1e4
+    exact = loss(scores.double(), target.double() if target.is_floating_point() else target, 1.5)
+    assert loss(scores, target, 1.5) == pytest.approx(exact.item(), abs=2e-6)
+
+
+@pytest.mark.parametrize("loss", [losses.ksubset_loss, losses.budget_loss])
+def test_targets_of_subsets_are_at_most_one(loss):
+    x = torch.zeros(1, 3)
+    with pytest.raises(ValueError, match=r"target holds 2.* expected numbers from 0 to 1"):
+        loss(x, torch.tensor([[2.0, 0.0, 0.0]]), 2)
+    rounded = torch.tensor([[1.0 + 1e-6, 1.0, 0.0]])
+    assert loss(x, rounded, 2) == pytest.approx(loss(x, rounded.round(), 2).item(), abs=1e-5)
+
+
 @KINDS
 def test_the_default_device_plays_no_part(loss, mapping, parameter):
     x, target = normal(3, 6), target_for(mapping, 3, 6)

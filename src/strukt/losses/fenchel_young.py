@@ -63,6 +63,7 @@ def loss(
     alpha: Tensor | None = None,
     extra: Extra | None = None,
     constant: bool = False,
+    on_simplex: bool = True,
 ) -> Tensor:
     """Return the Fenchel-Young loss of each row, ``(rows,)``.
 
@@ -78,6 +79,7 @@ def loss(
         extra: The extra term of Omega, a function of points ``(rows, d)`` and the parameter; None for no such
             term.
         constant: Whether the parameter is a constant that needs no gradient.
+        on_simplex: Whether predictions sum to 1 if a score is above -inf.
 
     Returns:
         ``(rows,)``, differentiable any number of times in the scores and the parameter.
@@ -85,8 +87,10 @@ def loss(
     plain, each = scores.detach(), parameter.detach()
     alphas = (each if alpha is None else alpha).double()
     if target.is_floating_point():
-        centres = plain.new_zeros(len(plain))
-        target_gain = sparsemax_entmax.gain(plain, target, centres, alphas)
+        # Common offsets of the scores do not multiply the rounding errors of predictions that sum to 1.
+        centres = _largest(plain) if on_simplex else plain.new_zeros(len(plain))
+        lacking = 1.0 - target.sum(-1, dtype=torch.float64) if on_simplex else 0.0
+        target_gain = sparsemax_entmax.gain(plain, target, centres, alphas) - centres * lacking
     else:
         target_score = plain.gather(-1, target.unsqueeze(-1)).squeeze(-1)
         centres = torch.where(target_score > -torch.inf, target_score, 0.0)
@@ -97,6 +101,14 @@ def loss(
     value = value.clamp(min=0.0).to(scores.dtype)
     slope = torch.zeros_like(value) if constant else _slope(prediction, target, parameter, extra)
     return call(_Loss, value, scores, prediction, target, parameter, slope)  # type: ignore[no-any-return]
+
+
+def _largest(scores: Tensor) -> Tensor:
+    """Return the largest score of each row; 0 if it has none above -inf."""
+    if not scores.shape[-1]:
+        return scores.sum(-1)
+    largest = scores.amax(-1)
+    return torch.where(largest > -torch.inf, largest, 0.0)
 
 
 def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra | None) -> Tensor:

@@ -84,6 +84,7 @@ def loss_of_rows(
     constant: bool,
     alpha: float | None = None,
     extra: Extra | None = None,
+    on_simplex: bool = True,
 ) -> Tensor:
     """Return the loss of any mapping, reduced over the examples.
 
@@ -96,6 +97,7 @@ def loss_of_rows(
         constant: Whether the parameter is a constant that needs no gradient.
         alpha: The exponent of the entropy; by default the parameter.
         extra: As for `strukt.losses.fenchel_young.loss`.
+        on_simplex: Whether predictions are probabilities; if not, they are points with entries up to 1.
     """
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
@@ -111,7 +113,7 @@ def loss_of_rows(
     require_kind(target)
     scores = _scores(x, options)
     if target.is_floating_point():
-        targets = points_of(target, x, axis, scores, _checks_values(options))
+        targets = points_of(target, x, axis, scores, _checks_values(options), on_simplex)
         counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
     else:
         ignored = options.get("ignore_index", -100)
@@ -122,7 +124,7 @@ def loss_of_rows(
         targets = smoothed(targets, scores.detach(), 0.0)
     prediction = mapping(scores, parameter)
     alphas = None if alpha is None else torch.full_like(parameter, alpha, requires_grad=False)
-    values = loss(scores, prediction, targets, parameter, alphas, extra, constant)
+    values = loss(scores, prediction, targets, parameter, alphas, extra, constant, on_simplex)
     rows = torch.where(counts, values, 0.0)
     result = rows.reshape(x.shape[:axis] + x.shape[axis + 1 :]).to(x.dtype)
     if reduction == "none":

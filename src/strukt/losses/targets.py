@@ -10,6 +10,9 @@ from torch import Tensor
 from strukt.checks import guards
 from strukt.checks.arguments.shapes import as_tensor_remedy, kind_of
 
+ROUNDING = 1e-4
+"""The amount by which rounding errors may lift an entry of a target above 1."""
+
 
 def require_kind(target: Tensor) -> None:
     """Check that a target is a tensor of numbers that needs no gradient."""
@@ -24,14 +27,20 @@ def require_kind(target: Tensor) -> None:
         )
 
 
-def points_of(target: Tensor, x: Tensor, axis: int, scores: Tensor, check_values: bool) -> Tensor:
-    """Check targets in the shape of x and return them as rows ``(rows, d)``."""
+def points_of(
+    target: Tensor, x: Tensor, axis: int, scores: Tensor, check_values: bool, on_simplex: bool
+) -> Tensor:
+    """Check targets in the shape of x and return them as rows ``(rows, d)``; their sums are not checked.
+
+    Entries are at most 1 unless ``on_simplex``, where any weights are permitted.
+    """
     if target.shape != x.shape:
         raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
     if check_values:
         points = target.detach()
-        valid = (points >= 0) & (points < math.inf)
-        guards.require_values(points, valid, "target", "finite numbers of 0 or more")
+        valid = (points >= 0) & (points < math.inf if on_simplex else points <= 1.0 + ROUNDING)
+        expected = "finite numbers of 0 or more" if on_simplex else "numbers from 0 to 1"
+        guards.require_values(points, valid, "target", expected)
     return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
 
 

@@ -238,7 +238,7 @@ def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack
     Args:
         x: Scores, of any shape.
         target: Points in the shape of ``x``, with entries from 0 to 1 that sum to k; must not require a
-            gradient. Only negative and non-finite entries are errors.
+            gradient. The sum is not checked.
         k: The number of items, 0 or more, as for `strukt.mappings.ksubset`; gets no gradient.
         options: ``dim``, ``mask``, ``reduction`` and others; see `Options`.
 
@@ -262,7 +262,9 @@ def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack
         tensor(2.)
     """
     each = parameter_of_rows("k", k, x, options, 0.0, "0 or more")
-    return loss_of_rows(x, target, capped_simplex.subset, each.detach(), options, True, 2.0, half_sum)
+    return loss_of_rows(
+        x, target, capped_simplex.subset, each.detach(), options, True, 2.0, half_sum, on_simplex=False
+    )
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
@@ -271,7 +273,7 @@ def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[
     Args:
         x: Scores, of any shape.
         target: Points in the shape of ``x``, with entries from 0 to 1 that sum to at most k; must not require
-            a gradient. Only negative and non-finite entries are errors.
+            a gradient. The sum is not checked.
         k: The largest number of items, 0 or more, as for `strukt.mappings.budget`; gets no gradient.
         options: ``dim``, ``mask``, ``reduction`` and others; see `Options`.
 
@@ -295,4 +297,4 @@ def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[
         tensor(0.5000)
     """
     each = parameter_of_rows("k", k, x, options, 0.0, "0 or more")
-    return loss_of_rows(x, target, budget_of_rows, each.detach(), options, True, 2.0, half_sum)
+    return loss_of_rows(x, target, budget_of_rows, each.detach(), options, True, 2.0, half_sum, on_simplex=False)
