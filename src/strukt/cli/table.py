@@ -41,7 +41,12 @@ def percentages(results: Mapping[str, float]) -> str:
 
 
 def detailed(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
-    """Format a table of scores, such as a row for each label or depth; `gold` is the number of gold instances.
+    """Format a table of scores with a row for each label, depth or the like.
+
+    Args:
+        name: The header of the first column.
+        rows: The scores of each row by the name of the column; at least one row, and the same columns in each. The
+            column `gold` holds numbers of gold instances; all others have two decimal places.
 
     Examples:
         >>> print(detailed("type", {"place": {"f1": 50.0, "gold": 4}, "time": {"f1": 100.0, "gold": 1}}))

@@ -55,9 +55,10 @@ def kernel(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only kernels call, never Python.
+    """Compile a function for the kernels that call it; a call from Python would crash.
 
-    It becomes part of the kernels that call it, and is not compiled to machine code or cached on its own.
+    It becomes part of these kernels, and is not compiled to machine code or cached on its own. Without Numba, or
+    with ``NUMBA_DISABLE_JIT``, the function is returned unchanged.
     """
     if UNAVAILABLE is not None or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function

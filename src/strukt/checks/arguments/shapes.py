@@ -86,7 +86,14 @@ def holds_integers(value: Any) -> bool:
 
 
 def as_tensor_remedy(name: str, value: Any) -> str:
-    """Return the remedy for an argument that is not a tensor, for a message."""
+    """Return the end of a message about an argument that is not a tensor: how to convert it.
+
+    It is empty unless the argument is an array, a list or a tuple.
+
+    Examples:
+        >>> as_tensor_remedy("x", [1.0]), as_tensor_remedy("x", None)
+        (', e.g. torch.tensor(x)', '')
+    """
     if isinstance(value, np.ndarray):
         return f", e.g. torch.from_numpy({name})"
     return f", e.g. torch.tensor({name})" if isinstance(value, (list, tuple)) else ""

@@ -90,7 +90,9 @@ def surprise_change(
 ) -> None:  # fmt: skip
     """Write the gradient of the expected surprise with respect to the scores of the choices, ``parts (weights,)``.
 
-    That is `strukt.kernels.engine.growth.change` with the surprise of each term as its direction.
+    This is `strukt.kernels.engine.growth.change` with the surprise of each term as its direction. `surprise` and
+    `inside_outside.outside` must run first: their results are ``expected`` and ``mass``. ``changes (cells,)`` is
+    workspace; the other arguments are those of `surprise`.
     """
     kept_apart()
     changes[:] = 0.0

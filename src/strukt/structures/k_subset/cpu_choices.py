@@ -96,7 +96,10 @@ def make_workspace(n: int, most: int) -> Workspace:
 def choose(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, workspace: Workspace, shares: Choices
 ) -> bool:
-    """Write the shares of choices, 0 for impossible choices; tighten bounds; return True if there is a subset."""
+    """Write the shares of choices, 0 for impossible choices; return True if there is a subset.
+
+    The other arguments are those of `gains`, which tightens ``bounds``. Without a subset, no shares are written.
+    """
     if not gains(scores, omitted, b, n, bounds, workspace.gain):
         return False
     tilt = find_tilt(workspace.gain, n, bounds)

@@ -29,7 +29,12 @@ FAR = 40.0
 
 @inner
 def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Array) -> bool:
-    """Write the score gained by taking each item; tighten the bounds; return True if there is a subset."""
+    """Write the score gained by taking each item, ``gain (n,)``; return True if there is a subset.
+
+    ``scores (batch, n)`` are for taking items, and ``omitted (g, n)`` for leaving them out; batch / g consecutive
+    rows share a row of ``omitted``. The subset is that of row b. Its smallest and largest size, ``bounds (2,)``,
+    are tightened to those that forbidden scores leave possible.
+    """
     shared = b // (scores.shape[0] // omitted.shape[0])
     required, possible, impossible = 0, 0, 0
     for i in range(n):
