@@ -1,7 +1,9 @@
 """Spanning trees: the fused kernels say what the reference says, with and without required edges."""
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.backends import assert_kernels_answer_as_the_reference, log_partition_and_gradient
@@ -11,7 +13,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from strukt.distributions import NonProjectiveTree, SpanningTree
-from strukt.structures.spanning_tree import arcs
+from strukt.structures.spanning_tree import arcs, prim
 
 pytestmark = test_backends.pytestmark
 
@@ -89,3 +91,22 @@ def test_edges_that_only_the_other_trees_require():
     trees = SpanningTree(edges)
     assert trees.cross_entropy(trees.condition(required=required)) == torch.inf
     assert trees.condition(required=required).cross_entropy(trees) < torch.inf
+
+
+def test_no_exchange_is_searched_after_the_last_tree(monkeypatch):
+    searches = []
+
+    def plain(name: str) -> Callable[..., Any]:
+        return getattr(getattr(prim, name), "py_func", getattr(prim, name))
+
+    kbest, exchange = plain("_kbest"), plain("_best_exchange")
+    for name in ("_prim", "_better", "_write", "_exchange"):
+        monkeypatch.setattr(prim, name, plain(name))
+    monkeypatch.setattr(prim, "_best_exchange", lambda *given: (searches.append(given), exchange(*given))[1])
+    weights, required = normal(5, 5).double().numpy(), np.zeros((5, 5), np.bool_)
+    for k, most in ((1, 0), (2, 4), (3, 8)):
+        scores = np.full(k, -np.inf)
+        kbest(weights, required, np.full((k, 5, 5), -1), scores)
+        assert np.isfinite(scores).all()
+        assert len(searches) <= most
+        searches.clear()

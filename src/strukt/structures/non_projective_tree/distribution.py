@@ -29,9 +29,9 @@ class NonProjectiveTree(DependencyTree):
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
     columns HEAD and DEPREL. They are -1 in the padding. `log_partition`, `marginals`, `entropy` and
     `max_marginals` take O(n^3) time per item (`max_marginals` with a gradient O(n^4)), `mode` O(n^2) and
-    ``topk(k)`` O(k n^2). `sample` takes O(n^3) per item, and for each sample a random walk of up to 32 n steps, or
-    O(n^3) time if it needs more steps (in the PyTorch reference O(n^4) per sample). Labels add O(n^2 c), and to
-    `topk` O(n k^2 log k).
+    ``topk(k)`` O(k n^2 + k^2). `sample` takes O(n^3) per item, and for each sample a random walk of up to 32 n
+    steps, or O(n^3) time if it needs more steps (in the PyTorch reference O(n^4) per sample). Labels add O(n^2 c),
+    and to `topk` O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -24,7 +24,7 @@ def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tens
 
 
 def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-    """Return heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2) per item."""
+    """Return heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2 + k^2) per item."""
     batch, n, _ = arcs.shape
     heads = np.full((batch, k, n), -1, np.int64)
     scores = np.full((batch, k), -np.inf)

@@ -29,7 +29,7 @@ class MatrixTree(Elimination):
         return kbest.best(arcs, lengths, single_root)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """Return heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2)."""
+        """Return heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; O(k n^2 + k^2)."""
         return kbest.kbest(arcs, lengths, single_root, k)
 
     @torch.no_grad()

@@ -13,7 +13,11 @@ from strukt.kernels.semiring import NEG_INF
 
 
 def to_arcs(edges: Tensor) -> Tensor:
-    """Return the scores of both arcs of each edge, ``(batch, n - 1, n)``, from the edges ``(batch, n, n)``."""
+    """Return the scores of arcs from those of edges ``(batch, n, n)``, of which the upper triangle is read.
+
+    The result is ``(batch, n - 1, n)``, or ``(batch, 0, 1)`` for n = 0; ``[m, h]`` scores the arc from vertex h to
+    vertex m + 1. An edge has two arcs, but an edge of the root only that from the root.
+    """
     n = edges.shape[-1]
     if n == 0:
         return edges.new_zeros(len(edges), 0, 1)
@@ -22,7 +26,7 @@ def to_arcs(edges: Tensor) -> Tensor:
 
 
 def from_arcs(arcs: Tensor, n: int) -> Tensor:
-    """Return, for each edge, the sum of its two arcs, in the upper triangle of ``(..., n, n)``."""
+    """Return, for each edge, the sum of its arcs ``(..., n - 1, n)``, in the upper triangle of ``(..., n, n)``."""
     whole = torch.nn.functional.pad(arcs, (0, 0, 1, 0))[..., :n, :n]
     return (whole + whole.mT).triu(1)
 

@@ -33,7 +33,7 @@ class SpanningTree(AbsenceStructure):
     Events are ``batch + (n, n)``: for i < j 1 if the tree has the edge and 0 if not; -1 elsewhere and in the
     padding. The sum over trees is Kirchhoff's determinant (1847), computed here without subtraction.
     `log_partition` and `marginals` take O(n^3) time per item, `mode` and `max_marginals` O(n^2), and ``topk(k)``
-    O(k n^3); under ``torch.func`` and ``torch.compile``, `max_marginals` takes n^2 times as long as `mode`.
+    O(k n^3 + k^2); under ``torch.func`` and ``torch.compile``, `max_marginals` takes n^2 times as long as `mode`.
     `sample` takes O(n^3) per item, and for each sample random walks of up to 32 n steps in all, or O(n^3) time if
     it needs more steps (in the PyTorch reference, which also handles required edges, O(n^4) per sample).
 

@@ -19,7 +19,10 @@ from strukt.structures.spanning_tree.arcs import required_edges
 
 
 def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first; O(k n^3) per item (Gabow 1977)."""
+    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first (Gabow 1977).
+
+    Time O(k n^3 + k^2) per item; O(n^2) for k = 1.
+    """
     batch, n, _ = edges.shape
     events, scores = np.full((batch, k, n, n), -1, np.int64), np.full((batch, k), -np.inf)
     _run(_kbest_items, k * n, edges, absent, lengths, events, scores)
@@ -90,9 +93,9 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
     tree = np.zeros((k, size, 2), np.int64)
     fixed = np.zeros((k, size), np.bool_)
     closed = np.zeros((k, n, n), np.bool_)
-    value = np.full(1 + k * size, -np.inf)
-    origin = np.zeros((1 + k * size, 4), np.int64)  # rank to exchange in, position of the edge, new edge
-    waiting = 0
+    new_edges = np.zeros((k, size, 2), np.int64)  # those that replace the edges of each tree
+    values = np.full((k, size), -np.inf)  # the scores after these exchanges
+    highest = np.full(k, -np.inf)
     if not _prim(weights, required, tree[0]):
         return
     for rank in range(k):
@@ -100,35 +103,39 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
             for i in range(size):
                 fixed[0, i] = required[tree[0, i, 0], tree[0, i, 1]]
         else:
-            top = np.argmax(value)
-            if value[top] == -np.inf:
+            source = int(np.argmax(highest[:rank]))
+            if highest[source] == -np.inf:
                 return
-            value[top] = -np.inf
-            _exchange(origin[top], rank, tree, fixed, closed)
+            place = int(np.argmax(values[source]))
+            values[source, place] = -np.inf
+            highest[source] = values[source].max()
+            _exchange(source, place, new_edges[source, place], rank, tree, fixed, closed)
         scores[rank] = _write(weights, tree[rank], events[rank])
+        if rank == k - 1:
+            return
         for i in range(size):
             if not fixed[rank, i]:
-                gain = _best_exchange(weights, closed[rank], tree[rank], i, origin[waiting])
-                origin[waiting, 0] = rank
-                value[waiting] = scores[rank] + gain
-                waiting += 1
+                gain = _best_exchange(weights, closed[rank], tree[rank], i, new_edges[rank, i])
+                values[rank, i] = scores[rank] + gain
+                highest[rank] = max(highest[rank], values[rank, i])
 
 
 @inner
-def _exchange(origin: Array, rank: int, tree: Array, fixed: Array, closed: Array) -> None:
-    """Write a tree, and the fixed and closed edges of its part, from the tree of an earlier rank."""
-    source, place = origin[0], origin[1]
+def _exchange(
+    source: int, place: int, new_edge: Array, rank: int, tree: Array, fixed: Array, closed: Array
+) -> None:
+    """Write a tree, and the fixed and closed edges of its part, from the tree of an earlier rank, the source."""
     tree[rank] = tree[source]
     fixed[rank] = fixed[source]
     closed[rank] = closed[source]
     fixed[rank, :place] = True
     closed[rank, tree[source, place, 0], tree[source, place, 1]] = True
-    tree[rank, place] = origin[2:]
+    tree[rank, place] = new_edge
 
 
 @inner
-def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origin: Array) -> float:
-    """Return the gain of replacing an edge of the tree by the best other one; -inf if there is none."""
+def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, new_edge: Array) -> float:
+    """Write the best replacement of an edge of the tree to ``new_edge (2,)``; return the gain, -inf for none."""
     n = weights.shape[0]
     side = np.zeros(n, np.bool_)
     side[tree[place, 0]] = True
@@ -140,13 +147,12 @@ def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origi
                 side[tree[i, 0]] = side[tree[i, 1]] = True
                 grown = True
     best = -np.inf
-    origin[1] = place
     for u in range(n):
         for v in range(u + 1, n):
             is_removed = u == tree[place, 0] and v == tree[place, 1]
             if side[u] != side[v] and not is_removed and not closed[u, v] and weights[u, v] > best:
                 best = weights[u, v]
-                origin[2], origin[3] = u, v
+                new_edge[0], new_edge[1] = u, v
     return best - weights[tree[place, 0], tree[place, 1]]  # type: ignore[no-any-return]
 
 

@@ -44,7 +44,7 @@ class SpanningTrees:
         return events[:, 0], scores[:, 0]
 
     def kbest(self, edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, n, n)`` and their scores ``(batch, k)``; time O(k n^3)."""
+        """Return the k best events ``(batch, k, n, n)`` and their scores ``(batch, k)``; time O(k n^3 + k^2)."""
         return prim.kbest(edges, absent, lengths, k)
 
     def sample(self, edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
