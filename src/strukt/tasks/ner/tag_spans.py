@@ -102,8 +102,9 @@ class TagSpans(SpanLayer):
         Args:
             chain: The distribution, from `distribution`.
             required: The spans ``(start, end, label)`` that occur; `end` is the index after the last word.
-            forbidden: The spans that do not occur. For them, the result may have more tags than the layer: copies
-                of its tags, which `spans_of` translates back.
+            forbidden: The spans that do not occur. If there are any, all tag sequences follow the scheme, even
+                with the softmax, since others could be read as these spans. The result then has additional tags,
+                copies of those of the layer, which `spans_of` translates back.
         """
         need, never = (torch.zeros(chain.scores[0].shape, dtype=torch.bool) for _ in range(2))
         for start, end, label in required:
@@ -113,8 +114,17 @@ class TagSpans(SpanLayer):
         conditioned = chain.condition(need.to(chain.scores[0].device), never.to(chain.scores[0].device))
         if not forbidden:
             return conditioned
+        if self.decoder == "softmax":
+            conditioned = self._within_scheme(conditioned)
         unary, transition = self._excluding(conditioned, 0, forbidden).scores
         return LinearChain(unary.unsqueeze(0), transition.unsqueeze(0), validate_args=False)
+
+    def _within_scheme(self, chain: LinearChain) -> LinearChain:
+        """Return the distribution over the tag sequences of a chain that follow the scheme."""
+        unary, transition = chain.scores
+        rules = CRF(len(self.tags), tag_constraints(self.tags, self.scheme.name)).to(unary.device)
+        starts, follows = rules.scores(unary, chain.lengths)
+        return LinearChain(starts, transition + follows, chain.lengths, validate_args=False)
 
     def spans_of(self, event: Tensor, forbidden: Sequence[Span] = ()) -> list[tuple[int, int, str]]:
         """Return the spans ``(start, end, label)`` of an event ``(n,)``, a tag for each word.

@@ -462,3 +462,18 @@ def test_samples_have_the_probabilities_of_their_bits():
     shares = to_bits(_sample(joint), 3).double().mean(0)
     torch.testing.assert_close(shares, torch.tensor([0.8, 0.3, 1.0]).double(), rtol=0, atol=0.02)
     assert _sample(torch.zeros(2, 3, 2)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+def test_a_softmax_without_some_spans_allows_no_tags_that_read_as_them(scheme):
+    tagger = layer(TagSpans, scheme=scheme, decoder="softmax")
+    chain = tagger.distribution(words()[:1], LENGTHS[:1])
+    forbidden = [(0, 1, "A"), (2, 4, "B")]
+    conditioned = tagger.under_conditions(chain, [(1, 2, "B")], forbidden)
+    ranked = conditioned.topk(500)
+    possible = ranked.events[0][ranked.scores[0] > -torch.inf]
+    assert len(possible) > 1
+    for event in possible:
+        found = tagger.spans_of(event, forbidden)
+        assert (1, 2, "B") in found
+        assert not {*found} & {*forbidden}
