@@ -108,7 +108,10 @@ class _Step:
         return self._ends().logcumsumexp(0)[-1]
 
     def outside(self, factors: Tensor) -> Tensor:
-        """Return the uses of weights ``(batch, weights)`` times factors of items; totals are in the memory."""
+        """Return the uses of weights times the factors ``(batch,)`` of items, ``(batch, weights)``.
+
+        The memory must already hold the totals, from `inside`.
+        """
         uses, ends, shares = torch.zeros_like(self.memory), self._ends(), self._shares()
         of_ends = _shares(ends, ends.logcumsumexp(0)[-1]) * factors
         uses.scatter_add_(0, self._end_factors.flatten(0, 1), _repeated(of_ends, self._width).flatten(0, 1))

@@ -62,7 +62,7 @@ def _emissions(logits: Tensor, states: Tensor) -> Tensor:
 
 
 def may_be_skipped_to(states: Tensor) -> Tensor:
-    """Return a mask of the states that may directly follow the state two before them.
+    """Return a mask ``(batch, 2 m + 1)`` of the states that may directly follow the state two before them.
 
     These are the labels that differ from the label before, since only the blank between two labels is skipped.
     """

@@ -46,10 +46,12 @@ HUGE = 340.0
 class Ensemble(NamedTuple):
     """T (E^2 + D L D) T^T, scaled on both sides by a diagonal matrix so that all entries are at most of order 1.
 
+    It is the sum of ``root @ root.mT`` and ``interaction``.
+
     Attributes:
         root: ``(batch, n, n)``, T E after scaling.
         interaction: ``(batch, n, n)``, D (X L X^T) D after scaling.
-        log_scale: ``(batch,)``, the log-determinant of the scaling; detached.
+        log_scale: ``(batch,)``, to be added to the log-determinant of this sum to undo the scaling; detached.
     """
 
     root: Tensor
@@ -69,7 +71,7 @@ class Ensemble(NamedTuple):
         return cls(root, interaction, scale.sum(-1))
 
     def omission(self) -> Tensor:
-        """Return T E^2 T^T ``(batch, n, n)``."""
+        """Return T E^2 T^T after scaling, ``(batch, n, n)``."""
         return self.root @ self.root.mT
 
     def inclusion_kernel(self) -> Tensor:

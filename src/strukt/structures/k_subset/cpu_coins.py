@@ -155,9 +155,13 @@ def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
 
 
 @inner
-def total_weight(rows: Array, t: int, tilt: float, bounds: Array) -> float:
-    """Return the total weight of all sizes within the bounds, relative to the scale of the anchor."""
+def total_weight(rows: Array, row: int, tilt: float, bounds: Array) -> float:
+    """Return the sum of the weights of all sizes within the bounds, divided by the ratio that `toss` returns.
+
+    ``rows[row]`` holds the probabilities of the counts of all items. That ratio is of weight to probability at the
+    anchor; at other sizes, the ratio differs by a power of the exponential of the tilt.
+    """
     total = 0.0
     for c in range(bounds[0], bounds[1] + 1):
-        total += rows[t, c + 1] * exp(tilt * (c - anchor(tilt, bounds)))
+        total += rows[row, c + 1] * exp(tilt * (c - anchor(tilt, bounds)))
     return total
