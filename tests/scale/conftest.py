@@ -1,4 +1,4 @@
-"""Small models, saved, of three tasks; what they predict need not be right, but differs between sentences."""
+"""Small models, saved, of four tasks; what they predict need not be right, but differs between sentences."""
 
 from pathlib import Path
 
@@ -8,12 +8,13 @@ from tests.tasks.learning import learned
 
 from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.pipeline.model import Pipeline
 from strukt.tasks.tag.model import Tagger
 from strukt.train import saved_model
 
 
-def saved(kind, config, sentences, folder: Path) -> str:
-    saved_model.save(learned(kind, config, sentences, 8)[0], folder)
+def saved(kind, config, sentences, folder: Path, steps: int = 8) -> str:
+    saved_model.save(learned(kind, config, sentences, steps)[0], folder)
     return str(folder)
 
 
@@ -34,6 +35,13 @@ def constituency(tmp_path_factory) -> str:
 def ner(tmp_path_factory) -> str:
     config = tiny_corpora.ner_config(criterion="likelihood")
     return saved(EntityModel, config, tiny_corpora.nested(20), tmp_path_factory.mktemp("scale") / "ner")
+
+
+@pytest.fixture(scope="session")
+def pipeline(tmp_path_factory) -> str:
+    config = tiny_corpora.pipeline_config(entities="nested")
+    folder = tmp_path_factory.mktemp("scale") / "pipeline"
+    return saved(Pipeline, config, tiny_corpora.layers(20), folder, steps=30)
 
 
 @pytest.fixture(scope="session")

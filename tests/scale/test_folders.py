@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +15,12 @@ import torch
 from tests import tiny_corpora
 from tests.scale.commands import parts, predict, text, together, whole
 
+from strukt.data.conllu import entity_notes
 from strukt.train.model_folder import GRAPHS
 
 SIZE = ("--shard_size", 300)
+OPENED = re.compile(r"\((e[^-]+)-")
+"""An opening bracket of a mention, with its identifier."""
 
 
 @pytest.fixture
@@ -57,6 +61,17 @@ def test_identifiers_of_entities_stay_different(ner, tmp_path):
     predict(ner, path, "-o", f"{tmp_path}/out/", *SIZE)
     assert len(parts(tmp_path / "out")) == 1
     assert together(tmp_path / "out") == whole(ner, path)
+
+
+def test_identifiers_of_entities_in_text_differ_between_parts(pipeline, tmp_path):
+    """Otherwise mentions of different parts would be coreferent where the parts are concatenated."""
+    path = text(tmp_path / "corpus.txt", [each.forms for each in tiny_corpora.layers(20)])
+    predict(pipeline, path, "-o", f"{tmp_path}/out/", *SIZE)
+    assert len(parts(tmp_path / "out")) > 1
+    names = [{*OPENED.findall(part.read_text())} for part in parts(tmp_path / "out")]
+    assert sum(map(len, names)) == len(set.union(*names)) > 20
+    for part in parts(tmp_path / "out"):
+        assert list(entity_notes.read(part))
 
 
 @pytest.mark.parametrize("name", ["trees.ptb", "trees.txt"])

@@ -1,12 +1,18 @@
 """JSON lines with a text: the annotation is a new member; everything else stays as it was written."""
 
 import gzip
+import io
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import tiny_corpora
 from tests.scale.commands import parts, predict, text, together, whole
+
+from strukt.data.conllu import entity_notes
+from strukt.scale import json_rows
 
 ROW = '{{"id": {number}.50,  "text": {text}, "tags": ["a", {{"x": 1}}] }}\n'
 
@@ -54,6 +60,21 @@ def test_entities_are_read_from_tokens_unless_a_column_is_named(ner, tmp_path):
     assert json.loads(together(tmp_path / "tokens")).keys() == {"tokens", "text", "entities"}
     row = json.loads(together(tmp_path / "rows"))
     assert json.loads(row["strukt"])["tokens"] == ["Ada", "spoke", "."]
+
+
+def test_each_row_declares_its_entities(pipeline, tmp_path, monkeypatch):
+    """The annotation of each row can be read on its own; rows that are read apart have other identifiers."""
+    monkeypatch.setattr(json_rows, "ROWS", 3)
+    sentences = [" ".join(each.forms) for each in tiny_corpora.layers(10)]
+    rows = write(tmp_path / "a.jsonl", [f"{sentences[0]}\n{sentences[1]}", *sentences[2:]])
+    assert predict(pipeline, rows, "-o", f"{tmp_path}/out/", "--shard_size", 500) == 0
+    assert len(parts(tmp_path / "out")) > 1
+    texts = [json.loads(line)["strukt"] for line in together(tmp_path / "out").splitlines()]
+    for each in texts:
+        assert each.count("global.Entity") == 1
+        assert any(sentence.entities for sentence in entity_notes.read(io.BytesIO(each.encode())))
+    groups = {*re.findall(r"\((e\w+)\.", "".join(texts))}
+    assert len(groups) == 3  # of at most 3 rows each; their lines are counted from 1 again
 
 
 @pytest.mark.parametrize(

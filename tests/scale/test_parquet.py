@@ -102,5 +102,5 @@ def test_each_row_is_in_one_piece(tmp_path_factory, rows, groups, size):
     assert count == sum(row.count("\n") + 1 for row in rows if row)
 
 
-def _capitals(stream):
+def _capitals(stream, _):
     return (line.decode().upper() for line in stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from strukt.data.sentence import Sentence
@@ -24,17 +25,23 @@ class Annotation:
     probabilities: bool = False
     infill: str | None = None
 
-    def texts(self, model: Model, sentences: Iterable[Sentence]) -> Iterator[str]:
+    def texts(
+        self, model: Model, sentences: Iterable[Sentence], begins: Iterable[bool] = repeat(False)
+    ) -> Iterator[str]:
         """Yield the text of each annotated sentence, in order.
 
         Args:
             model: The model that annotates.
             sentences: The sentences, which are read lazily, so that errors in reading them are raised here.
+            begins: For each sentence, whether a text begins with it that can be read on its own; by default, none
+                but the whole.
 
         Raises:
             SettingError: If words are to be filled in, and the model cannot do it.
             DataError: If a sentence cannot be read, or if its format cannot hold the predictions.
         """
         if self.infill is None:
-            return map(str, model.predict(sentences, probabilities=self.probabilities))
+            predicted = model.predict(sentences, probabilities=self.probabilities)
+            pairs = zip(predicted, begins, strict=False)
+            return (str(each.standing_alone() if first else each) for each, first in pairs)
         return (" ".join(words) + "\n" for words in model.infill(sentences, self.infill))

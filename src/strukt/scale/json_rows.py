@@ -39,7 +39,7 @@ def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) ->
         >>> import io
         >>> target = io.StringIO()
         >>> source = io.BytesIO(b'{"id": 7.0, "text": "Ada spoke ."}\n')
-        >>> annotate(source, "text", target, lambda lines: (line.decode().upper() for line in lines))
+        >>> annotate(source, "text", target, lambda lines, _: (line.decode().upper() for line in lines))
         1
         >>> target.getvalue()
         '{"id": 7.0, "text": "Ada spoke .", "strukt": "ADA SPOKE .\\n"}\n'

@@ -16,8 +16,11 @@ ROWS = 4096
 
 _BYTE_ORDER_MARK = "\ufeff"  # which readers drop from the first line, and keep in others
 
-Annotate = Callable[[IO[bytes]], Iterator[str]]
-"""A function from a stream of plain text, with one sentence per line, to an iterator of their annotations."""
+Annotate = Callable[[IO[bytes], Sequence[bool]], Iterator[str]]
+"""A function that yields the annotations of the sentences of a stream of plain text, with one sentence per line.
+
+Its second argument tells for each sentence whether a row begins with it.
+"""
 
 
 def sentences(text: str | None) -> list[str]:
@@ -40,7 +43,7 @@ def annotated(
         path: The name of the file for error messages; None if it has no name.
         numbers: The numbers of the rows in the file, counted from 1.
         rows: The sentences of each row.
-        annotate: Yields the annotation of each sentence, in order.
+        annotate: Yields the annotation of each sentence, in order; see `Annotate`.
 
     Raises:
         DataError: If a sentence cannot be read. The error names the number of its row.
@@ -48,7 +51,8 @@ def annotated(
     if not any(rows):
         return [None] * len(rows)
     stream = io.BytesIO("".join(f"{line}\n" for lines in rows for line in lines).encode())
-    texts = annotate(stream)
+    stream.name = f"{path}:{numbers[0]}"  # identifiers of mentions, which must differ, depend on the name
+    texts = annotate(stream, [place == 0 for lines in rows for place in range(len(lines))])
     try:
         return ["".join([next(texts) for _ in lines]) if lines else None for lines in rows]
     except DataError as error:

@@ -109,6 +109,11 @@ class Shard:
     stop: int
     part: str
 
+    @property
+    def source(self) -> str:
+        """A name that no other shard has: that of the corpus, and unless the shard begins it, the position."""
+        return f"{self.name}:{self.start}" if self.start else self.name
+
 
 def shards(
     inputs: Sequence[Input], places: Sequence[Sequence[int]], readers: Readers, plain: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -116,7 +116,7 @@ class Worker:
             return parquet.annotate(shard.path, self._job.column, *span, path, self._annotated_text)
         count = 0
         with (
-            cast(IO[bytes], Piece(shard.path, shard.name, shard.start, shard.stop)) as source,
+            cast(IO[bytes], Piece(shard.path, shard.source, shard.start, shard.stop)) as source,
             open(path, "w", encoding="utf-8", newline="") as target,
         ):
             if shard.format == JSON_ROWS:
@@ -126,8 +126,8 @@ class Worker:
                 count += 1
         return count
 
-    def _annotated_text(self, source: IO[bytes]) -> Iterator[str]:
-        return self._texts(source, "text")
+    def _annotated_text(self, source: IO[bytes], begins: Iterable[bool]) -> Iterator[str]:
+        return self._job.annotation.texts(self._model, self._readers["text"](source), begins)
 
     def _texts(self, source: IO[bytes], format: str) -> Iterator[str]:
         return self._job.annotation.texts(self._model, self._readers[format](source))
@@ -137,9 +137,10 @@ def _in_the_corpus(error: DataError, shard: Shard) -> DataError:
     """Return an error with the path as the user gave it, and with the line in the corpus, not in the shard."""
     if shard.format == PARQUET and error.path == shard.path:
         return DataError(error.message, shard.name, error.line)
-    if error.path != shard.name or error.line is None:
+    if error.path != shard.source:
         return error
-    return DataError(error.message, error.path, error.line + lines_before(shard.path, shard.start))
+    before = lines_before(shard.path, shard.start) if error.line is not None else 0
+    return DataError(error.message, shard.name, None if error.line is None else error.line + before)
 
 
 def _is_reported(warning: warnings.WarningMessage, shard: Shard) -> bool:
