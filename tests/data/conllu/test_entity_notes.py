@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import re
 from time import process_time
 
@@ -14,6 +15,7 @@ from tests.fuzz.grammars import attempt, mutated, mutations
 
 from strukt.data.conllu import entity_notes
 from strukt.data.entities import Entity, crossings, depths, ordered
+from strukt.data.text import read_for_entities
 from strukt.errors import DataError
 
 DEVELOPMENT = (18, 693, 16241, 4544, 1927)
@@ -141,7 +143,7 @@ def test_mentions_are_read_and_written(name):
     again = found.annotated(entities=found.entities)
     assert again.entities == expected
     assert name != "they cross, and one closes where another opens" or again.column("misc")[1] == (
-        f"Entity={FILE}.2.1)({FILE}.3.1-b-_-_"
+        f"Entity={FILE}.1.1.1)({FILE}.1.2.1-b-_-_"
     )
 
 
@@ -149,10 +151,10 @@ def test_written_notes():
     found = sentence("A=1|Entity=(1-a)|B=2", "Entity=(2-a", "Entity=2)", "C=3")
     written = found.annotated(entities=[Entity(1, 2, "in"), Entity(0, 4, "out"), Entity(2, 4, "end")])
     assert written.column("misc") == [
-        f"A=1|B=2|Entity=({FILE}.2.1-out-_-_",
-        f"Entity=({FILE}.3.1-in-_-_)",
-        f"Entity=({FILE}.4.1-end-_-_",
-        f"C=3|Entity={FILE}.4.1){FILE}.2.1)",
+        f"A=1|B=2|Entity=({FILE}.1.1.1-out-_-_",
+        f"Entity=({FILE}.1.2.1-in-_-_)",
+        f"Entity=({FILE}.1.3.1-end-_-_",
+        f"C=3|Entity={FILE}.1.3.1){FILE}.1.1.1)",
     ]
     assert found.annotated(entities=[]).column("misc") == ["A=1|B=2", "_", "_", "C=3"]
     assert written.plain.comments == [DECLARED]
@@ -163,7 +165,7 @@ def test_notes_that_refer_to_replaced_mentions_go_with_them():
     found = sentence("A=1|Bridge=53<54|Entity=(54-a)|SplitAnte=9<24,10<24|Z=2", "SplitAnte=1<2", "Bridge=1<2")
     assert found.annotated(upos=["X"] * 3).column("misc") == found.column("misc")
     written = found.annotated(entities=[Entity(1, 2, "b")])
-    assert written.column("misc") == ["A=1|Z=2", f"Entity=({FILE}.3.1-b-_-_)", "_"]
+    assert written.column("misc") == ["A=1|Z=2", f"Entity=({FILE}.1.2.1-b-_-_)", "_"]
 
 
 def test_mentions_of_several_files_have_different_identifiers(tmp_path):
@@ -179,9 +181,17 @@ def test_mentions_of_several_files_have_different_identifiers(tmp_path):
     assert [sentence.entities for sentence in read(text)] == [mentions] * 6
 
 
+def test_mentions_of_lines_of_text_have_different_identifiers():
+    """A line of text becomes a line of CoNLL-U for each word, which its number in the file does not tell."""
+    found = read_for_entities(io.BytesIO(b"Ada met Bo\nCy met Di\n\nEd\n"))
+    mentions = [[Entity(at, at + 1, "x") for at in range(length)] for length in (3, 3, 1)]
+    text = "".join(str(one.annotated(entities=each)) for one, each in zip(found, mentions, strict=True))
+    assert len(set(identifiers(text))) == len(identifiers(text)) == 7
+
+
 def test_the_type_stands_in_the_field_that_is_declared_for_it():
     [found] = read(f"# global.Entity = eid-head-etype-other\n{words('_')}\n")
-    assert found.annotated(entities=[Entity(0, 1, "x")]).column("misc") == [f"Entity=({FILE}.2.1-_-x-_)"]
+    assert found.annotated(entities=[Entity(0, 1, "x")]).column("misc") == [f"Entity=({FILE}.1.1.1-_-x-_)"]
 
 
 def test_a_file_without_declaration_gets_one():
@@ -204,7 +214,7 @@ def test_other_columns():
     found = sentence("Entity=(1-a)", "_")
     noted = found.annotated(upos=["X", "Y"], entities=[Entity(1, 2, "b")]).with_misc(p=["1", "2"])
     assert noted.column("upos") == ["X", "Y"]
-    assert noted.column("misc") == ["p=1", f"Entity=({FILE}.3.1-b-_-_)|p=2"]
+    assert noted.column("misc") == ["p=1", f"Entity=({FILE}.1.2.1-b-_-_)|p=2"]
     assert (noted.forms, noted.entities) == (["w", "w"], [Entity(1, 2, "b")])
     assert found.annotated(upos=["X", "Y"]).entities == found.entities
     with pytest.raises(ValueError, match="CoNLL-U has no column 'entity'"):

@@ -56,7 +56,7 @@ class Sentence(entities.Sentence):
         >>> changed.plain.comments
         ['# global.Entity = eid-etype']
         >>> changed.column("misc")
-        ['Entity=(e2dbe01f2.1.1-person', 'Entity=(e2dbe01f2.2.1-place)e2dbe01f2.1.1)']
+        ['Entity=(e2dbe01f2.1.1.1-person', 'Entity=(e2dbe01f2.1.2.1-place)e2dbe01f2.1.1.1)']
     """
 
     __slots__ = ("_entities", "fields", "is_first", "plain")
@@ -142,9 +142,10 @@ class Sentence(entities.Sentence):
 
         Each mention is written with an identifier and its type; other declared fields are `_`. Identifiers are
         unique, since two mentions with the same identifier would be coreferent. An identifier consists of `e`, a
-        checksum of the file name, the line of the first word and a number; annotated files with different names
-        can thus be concatenated. If the file declares no fields, its first sentence gets the declaration. The
-        notes `Bridge=` and `SplitAnte=` are removed together with the mentions to which they refer.
+        checksum of the file name, the line of the sentence, the position of the first word in it and a number;
+        annotated files with different names can thus be concatenated. If the file declares no fields, its first
+        sentence gets the declaration. The notes `Bridge=` and `SplitAnte=` are removed together with the mentions
+        to which they refer.
 
         Raises:
             ValueError: If a mention lies outside the sentence, its type cannot be written in a note (it is empty
@@ -160,7 +161,7 @@ class Sentence(entities.Sentence):
             raise ValueError("entities: the type '_' cannot be written, because it means no entity in the file")
         fields = self.fields or NEW_FIELDS
         file = zlib.crc32(os.fsencode(plain.path or ""))
-        names = [f"e{file:08x}.{word.line}" for word in plain.words]
+        names = [f"e{file:08x}.{plain.line}.{position}" for position in range(1, len(plain) + 1)]
         written = zip(plain.column("misc"), notes(ordered(entities), names, fields), strict=True)
         misc = [with_note(old, note) for old, note in written]
         plain = plain.annotated(misc=misc)
