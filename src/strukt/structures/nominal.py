@@ -15,7 +15,7 @@ class NominalEvents(Distribution):
         """Raise an error, whatever ``sample_shape`` is: structures are discrete, so that samples have no gradient.
 
         Raises:
-            NotImplementedError: Always; the message names samples that have a gradient.
+            NotImplementedError: Always; the message names members that provide a gradient.
         """
         raise NotImplementedError(
             "structures are discrete, so that a sample has no gradient with respect to the scores; use "

@@ -94,7 +94,11 @@ class Report:
         self.labels.setdefault(column, Counter()).update(labels)
 
     def summary(self) -> dict[str, int]:
-        """Return numbers by name: sentences, words, words of the longest sentence, `counts`, labels of columns."""
+        """Return the numbers to print, by name.
+
+        They are the numbers of sentences, of words, of words of the longest sentence, those of `counts`, and for
+        each column the number of different labels.
+        """
         sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
         labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
         return sizes | dict(self.counts) | labels

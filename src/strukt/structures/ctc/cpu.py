@@ -37,7 +37,10 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the marginal of each label at each frame ``(batch, n, c)``, times ``weights``; time O(n (m + c))."""
+    """Return the marginals of labels at frames, ``(batch, n, c)``, times ``weights (batch,)``; time O(n (m + c)).
+
+    The chart is that of `inside`.
+    """
     marginals = zeros(logits)
     _run(cpu_forward_backward.backward, logits, lengths, states, target_lengths, weights, chart, marginals)
     return marginals

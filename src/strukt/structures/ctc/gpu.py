@@ -97,7 +97,10 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the marginal of each label at each frame ``(batch, n, c)``, times ``weights``; n dependent steps."""
+    """Return the marginals of labels at frames, ``(batch, n, c)``, times ``weights (batch,)``; n dependent steps.
+
+    The chart is that of `inside`.
+    """
     from strukt.structures.ctc import gpu_forward_backward  # needs Triton
 
     (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)

@@ -1,8 +1,9 @@
 """Launches of the scans over long chains of few tags on GPUs: log-partition, marginals and mode.
 
-One program for each item would leave most of the device idle during n steps in sequence. A scan has about 4
-sqrt(n) steps in sequence, but each computes more: a product of matrices. Its numbers cannot underflow, so that no
-item is computed again. The chart holds only the sums at the borders of blocks.
+One program for each item would leave most of the device idle during n steps in sequence, and as many for the
+gradient. A scan has 2 to 2.5 sqrt(n) steps in sequence, and up to 2 sqrt(n) for the gradient, but each computes
+more: a product of matrices. Its numbers cannot underflow, so no item is computed again. The chart holds only the
+sums at the borders of blocks.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
     """Return, for each pair, the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m).
 
-    The gradient is the pairs of these matchings, in the same time. It cannot be differentiated again.
+    The score is -inf if no matching uses the pair, and in the padding. Its gradient is the 0/1 matrix of the pairs
+    of the matching. The gradient of all scores takes O(n^2 m), too, and cannot be differentiated again.
     """
     result: Tensor = _MaxMarginals.apply(scores, lengths)  # type: ignore[no-untyped-call]
     return result

@@ -54,7 +54,10 @@ def inside(
 def outside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the marginals of moves and expected pairs of moves, times the weights, in the scores' shapes."""
+    """Return the marginals of moves and expected pairs of moves, times ``weights``, in the scores' shapes.
+
+    Each item has a weight, ``weights (batch,)``.
+    """
     batch, groups = len(moves), len(transition)
     marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)
     more = (weights, chart, marginals, pairs)

@@ -54,7 +54,7 @@ def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tens
 
 
 def outside(moves: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor) -> Tensor:
-    """Return the marginals of moves, times the weight of each item."""
+    """Return the marginals of moves, times ``weights (batch,)``, in the shape of ``moves``; time O(n m)."""
     marginals = zeros(moves)
     _run(cpu_forward_backward.backward, moves, lengths, target_lengths, weights, chart, marginals)
     return marginals

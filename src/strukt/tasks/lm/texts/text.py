@@ -45,7 +45,7 @@ class Text(ABC):
 
     @abstractmethod
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """Return the log-probability of the next words of texts, and the state after them.
+        """Return the log-probability of the next words of texts, and the state to continue from.
 
         Args:
             x: Word indices, ``(batch, n)``.
@@ -53,7 +53,8 @@ class Text(ABC):
             state: The state after the words before `x`; None at the beginning of texts.
 
         Returns:
-            The log-probability of the words of each text, ``(batch,)``, and the state after them.
+            The log-probability of the words of each text, ``(batch,)``, and the state after `x`. A text with
+            padding cannot be continued from this state.
         """
 
     @abstractmethod
