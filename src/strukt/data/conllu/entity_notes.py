@@ -124,7 +124,7 @@ class Sentence(entities.Sentence):
         return self if plain is self.plain else Sentence(plain, self.fields, self.is_first, self._entities)
 
     def line_of(self, position: int) -> int:
-        """Return the line number of the word at `position`, counted from 0."""
+        """Return the line number in the file, from 1, of the word at `position`, from 0."""
         return self.plain.words[position].line
 
     def column(self, name: str) -> list[str]:

@@ -56,7 +56,7 @@ class TreePair(Pair):
 
     @override
     def problems(self) -> Iterator[Problem]:
-        """Yield a problem if there is no class, and the problems of each sentence whose heads are not a tree."""
+        """Yield a problem if there is no class, and the problems of the heads of each sentence that has any."""
         yield from self.first.problems()
         yield from (problem for problem in self.second.problems() if problem.rule != "label")
 

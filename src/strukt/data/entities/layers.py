@@ -63,7 +63,7 @@ class Sentence(mentions.Sentence):
         return len(self._rows[0]) > 1
 
     def line_of(self, position: int) -> int:
-        """Return the line number of the word at `position`, counted from 0."""
+        """Return the line number in the file, from 1, of the word at `position`, from 0."""
         return self.line + position
 
     def column(self, name: str) -> list[str]:

@@ -72,7 +72,7 @@ class Sentence(sentence.Sentence):
 
     @abstractmethod
     def line_of(self, position: int) -> int:
-        """Return the line number in the file of the word at `position`, counted from 0."""
+        """Return the line number in the file, from 1, of the word at `position`, from 0."""
 
     @abstractmethod
     def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
