@@ -25,7 +25,12 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
 
 def slope(points: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative of the negative entropy of each row with respect to alpha, ``(rows,)``."""
+    """Return the derivative of each point's negative entropy with respect to its alpha, ``(rows,)``.
+
+    Args:
+        points: ``(rows, d)``.
+        alpha: ``(rows,)``.
+    """
     return _run(_slopes, points, torch.empty(len(points), dtype=points.dtype, device="cpu"), alpha.double())
 
 

@@ -81,7 +81,14 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
 
 
 def slope(points: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative of the negative entropy with respect to alpha, ``(rows,)``; differentiable in both."""
+    """Return the derivative of each point's negative entropy with respect to its alpha, ``(rows,)``.
+
+    The result is differentiable in both arguments.
+
+    Args:
+        points: ``(rows, d)``.
+        alpha: ``(rows,)``.
+    """
     return call(_SLOPE, points, alpha)  # type: ignore[no-any-return]
 
 

@@ -23,7 +23,7 @@ def times_plain(mantissa, exponent, factor):
 
 @triton.jit
 def move(mantissas, exponents, directions, out_m, out_e, count, B: tl.constexpr):
-    """Write the moves of the exponentials of scores that move along directions."""
+    """Write the moves of exponentials of scores: each exponential times the direction of its score."""
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < count
     mantissa, exponent = numbers_at(mantissas, exponents, x, live)
