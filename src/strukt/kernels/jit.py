@@ -1,8 +1,8 @@
 """Compilation and execution of Numba kernels: a decorator, and threads over the batch.
 
-Kernels are serial and release the interpreter lock; ``torch.get_num_threads()`` threads run a batch. Numba's
-own ``parallel=True`` is not used: its OpenMP layer kills forked data-loader workers and its workqueue layer
-aborts when two threads of a server enter it.
+Kernels are serial and release the interpreter lock; at most ``torch.get_num_threads()`` threads run a batch.
+Numba's own ``parallel=True`` is not used: its OpenMP layer kills forked data-loader workers and its workqueue
+layer aborts when two threads of a server enter it.
 """
 
 from __future__ import annotations
