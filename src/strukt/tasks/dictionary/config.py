@@ -14,7 +14,7 @@ class Config(classify.Config):
     Args:
         vectors: File of word vectors, such as GloVe. The vector of a definition is then trained to be close to
             the vector of its word, and all words of the file are ranked by cosine similarity. If empty, the words
-            of the training corpus are ranked by probability.
+            that the training corpus defines are ranked by probability.
     """
 
     summary = "the word that a definition defines"
