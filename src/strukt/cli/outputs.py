@@ -20,6 +20,10 @@ CARD = "README.md"
 """The model card: the only file in the folder of a model that a command may replace."""
 
 
+HELP = "write to this file, atomically (- is standard output)"
+"""The description of the option `--output`."""
+
+
 def add_force(parser: argparse.ArgumentParser) -> None:
     """Add the option `--force`, which allows a command to replace existing files."""
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
@@ -27,8 +31,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def add_required(parser: argparse.ArgumentParser, metavar: str) -> None:
     """Add the option `--output` of a command that writes nothing without it."""
-    help = "write to this file, atomically (- is standard output)"
-    parser.add_argument("-o", "--output", metavar=metavar, required=True, help=help)
+    parser.add_argument("-o", "--output", metavar=metavar, required=True, help=HELP)
 
 
 def require_free(

@@ -66,9 +66,7 @@ def _parser() -> Parser:
         action="store_true",
         help="print a table with entropy, file and line, instead of the sentences",
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", help="write to this file, atomically (- is standard output)"
-    )
+    parser.add_argument("-o", "--output", metavar="OUT", help=outputs.HELP)
     add_format(parser)
     outputs.add_force(parser)
     return parser

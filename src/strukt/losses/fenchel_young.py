@@ -16,6 +16,7 @@ from torch import Tensor
 
 from strukt.kernels import sparsemax_entmax
 from strukt.kernels.autograd import Batched, call, require_one_forward_mode
+from strukt.kernels.semiring import finite
 
 Extra = Callable[[Tensor, Tensor], Tensor]
 """An extra term of Omega: a function of points ``(rows, d)`` and the parameter ``(rows,)`` to ``(rows,)``."""
@@ -107,8 +108,7 @@ def _largest(scores: Tensor) -> Tensor:
     """Return the largest score of each row; 0 if it has none above -inf."""
     if not scores.shape[-1]:
         return scores.sum(-1)
-    largest = scores.amax(-1)
-    return torch.where(largest > -torch.inf, largest, 0.0)
+    return finite(scores.amax(-1))
 
 
 def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra | None) -> Tensor:
