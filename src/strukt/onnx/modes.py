@@ -78,9 +78,12 @@ def mode(distribution: StructuredDistribution) -> Tensor:
 
 
 def _flattened(scores: Tensor, distribution: StructuredDistribution) -> Tensor:
-    """Return scores with a single batch axis, and without gradients."""
+    """Return scores in float64, with a single batch axis, and without gradients.
+
+    In float32, a part of -1e9 that every structure must have would hide the differences of all others.
+    """
     axes = len(distribution.batch_shape)
-    scores = scores.detach().expand(*distribution.batch_shape, *scores.shape[axes:])
+    scores = scores.detach().double().expand(*distribution.batch_shape, *scores.shape[axes:])
     return scores.flatten(0, axes - 1) if axes else scores[None]
 
 

@@ -27,7 +27,7 @@ def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         lengths: ``(batch,)``, the numbers of words.
         single_root: Whether exactly one word depends on the root.
     """
-    scores = _prepared(arcs.double(), lengths, single_root)
+    scores = _prepared(arcs, lengths, single_root)
     index = torch.arange(scores.shape[-1], device=arcs.device)
     words = index.expand_as(scores[:, 0])
     heads = index.expand_as(scores)
