@@ -75,6 +75,7 @@ def test_a_factor_without_variables(graph, x):
         (lambda x: factors.Budget(x, 1.5), "budget is 1.5; expected a whole number of 0 or more"),
         (lambda x: factors.Budget(x, True), "budget is True; expected a whole number of 0 or more"),
         (lambda x: factors.Budget(x, 7, exactly=True), "budget is 7, but there are only 6 variables"),
+        (lambda x: factors.Budget(x, 2, exactly="no"), "exactly is 'no'; expected True or False"),
         (
             lambda x: factors.Knapsack(x, [1.0], 1),
             "costs has 1 entries for 6 variables; expected one for each",

@@ -24,6 +24,8 @@ def test_running_text_is_cut_into_words():
 def test_two_sentences_stand_on_two_lines():
     sentence = sentence_of(reading(corpus.PAIRS), "Dogs bark.\nAnimals make noise.\n", 20)
     assert str(sentence).rstrip("\n").endswith("Dogs bark .\tAnimals make noise .")
+    sentence = sentence_of(reading(corpus.PAIRS), "Dogs\u2028bark.\r\nAnimals make\x0cnoise.", 20)
+    assert str(sentence).rstrip("\n").endswith("Dogs bark .\tAnimals make noise .")
     for text, count in (("\n", "0 lines"), ("Dogs bark.", "1 line"), ("a\n \nb", "3 lines")):
         with pytest.raises(TextError, match=f"the text has {count}; expected 2 lines, one for each sentence"):
             sentence_of(reading(corpus.PAIRS), text, 20)

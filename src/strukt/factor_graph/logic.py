@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments
 from strukt.factor_graph.factor import AnyFactor, Entry
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import Variables, VariablesLike, collect, concatenate
@@ -197,8 +198,8 @@ class Budget(Band):
         exactly: Whether exactly ``budget`` variables must be 1.
 
     Raises:
-        ValueError: If ``budget`` is no such integer, or with ``exactly`` exceeds the number of variables; or if
-            there are no variables, or they belong to different graphs.
+        ValueError: If ``budget`` is no such integer, or with ``exactly`` exceeds the number of variables; if
+            ``exactly`` is not a Boolean; or if there are no variables, or they belong to different graphs.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -212,6 +213,7 @@ class Budget(Band):
     def __init__(self, variables: VariablesLike, budget: int, exactly: bool = False) -> None:
         if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 0:
             raise ValueError(f"budget is {budget!r}; expected a whole number of 0 or more")
+        exactly = arguments.boolean("exactly", exactly)
         super().__init__(variables, budget if exactly else -math.inf, budget)
         size = self.variables.size
         if exactly and budget > size:

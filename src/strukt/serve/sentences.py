@@ -39,7 +39,8 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
     _require_text(text)
     text = _START.sub("", text)  # readers warn of a byte order mark, and would print the text as the name
     reader = model.readers()["text"]
-    lines = [tokenize(line) for line in (text.strip().splitlines() if reader is pairs.read else [text])]
+    rows = io.StringIO(text.strip(), newline=None) if reader is pairs.read else [text]
+    lines = [tokenize(row) for row in rows]
     if reader is pairs.read and len(lines) != 2:
         count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
         raise TextError(f"the text has {count}; expected 2 lines, one for each sentence to compare")
