@@ -1,4 +1,4 @@
-"""Models that earlier versions saved are loaded, and predict what they predicted then."""
+"""Models that released versions saved are loaded, and predict what they predicted then."""
 
 import json
 import re

@@ -87,11 +87,6 @@ def test_other_contents_are_another_run(tmp_path):
         claim(tmp_path, other, resume=True)
 
 
-def test_a_run_of_an_earlier_version_is_resumed(tmp_path):
-    claim(tmp_path, leave_checkpoint=True)  # without digests of further contents
-    claim(tmp_path, RUN | {"content": {"development corpus": "ab"}}, resume=True)
-
-
 def test_a_resumed_run_may_have_more_time(tmp_path):
     claim(tmp_path, leave_checkpoint=True)
     longer = RUN | {"options": {"seed": 1, "trainer": {"max_minutes": 9.0, "epochs": 3}}}

@@ -213,8 +213,7 @@ class Budget(Band):
     def __init__(self, variables: VariablesLike, budget: int, exactly: bool = False) -> None:
         if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 0:
             raise ValueError(f"budget is {budget!r}; expected a whole number of 0 or more")
-        exactly = arguments.boolean("exactly", exactly)
-        super().__init__(variables, budget if exactly else -math.inf, budget)
+        super().__init__(variables, budget if arguments.boolean("exactly", exactly) else -math.inf, budget)
         size = self.variables.size
         if exactly and budget > size:
             raise ValueError(f"budget is {budget}, but there are only {size} variables; expected at most {size}")

@@ -166,7 +166,7 @@ class CRF(nn.Module):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any
     ) -> None:
-        # Earlier versions did not save the constraints; the layer then keeps those that it has.
+        # Weights of other libraries have no constraints; the layer then keeps those that it has.
         for name in Constraints._fields:
             key = f"{name}_allowed"
             state_dict.setdefault(prefix + key, getattr(self, key))

@@ -97,8 +97,7 @@ class RunFolder:
             raise StruktError(f"{self.path}: no training began here; omit --resume")
         if (self.path / "format.json").exists() and not self.checkpoints.exists():
             raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
-        begun = {"content": run.get("content")} | read_object(record)  # earlier versions recorded no content
-        differing = _differences(flat(begun), flat(run))
+        differing = _differences(flat(read_object(record)), flat(run))
         if differing:
             name, before, now = differing[0]
             content = "training corpus" if name == "sha256" else name.removeprefix(CONTENT)

@@ -5,7 +5,7 @@ vocabularies.json   words, characters, labels ...
 weights.safetensors in float32 (or onnx/, see `strukt.train.onnx_model`)
 metrics.json        scores on the development corpus, epoch by epoch
 environment.json    versions and machine of the training run
-examples.json       a few inputs of the development corpus, for demos; missing in folders of earlier versions
+examples.json       a few inputs of the development corpus, for demos; the model works without this file
 encoder/            tokenizer and configuration of a pretrained encoder, if there is one
 format.json         version of this format; written last, so that a folder with this file is complete
 """

@@ -1,13 +1,11 @@
-"""Options: written and read, with the defaults of earlier versions."""
+"""Options: written and read."""
 
 import dataclasses
 
 import pytest
 
 from strukt.tasks import TASKS
-from strukt.tasks.common.config import TaskConfig
-from strukt.tasks.common.encoder.config import TransformerConfig
-from strukt.tasks.common.options import changed, from_dict
+from strukt.tasks.common.options import from_dict
 
 
 @pytest.fixture(params=sorted(TASKS))
@@ -22,35 +20,10 @@ def test_a_configuration_comes_back(kind):
     assert from_dict(kind, dataclasses.asdict(config)) == config
 
 
-@dataclasses.dataclass
-class Part:
-    kept: int = 1
-    new: str = changed("scores", earlier="probabilities")
-
-
-@dataclasses.dataclass
-class Whole:
-    part: Part = dataclasses.field(default_factory=lambda: Part(kept=2))
-    size: int = changed(3, earlier=4)
-
-
 def test_missing_fields_keep_their_defaults(kind):
     found = from_dict(kind, {"train": "a"})
     assert found.trainer == kind().trainer
     assert found.train == "a"
-
-
-def test_where_a_default_has_changed_missing_fields_mean_what_they_meant():
-    assert Whole() == Whole(Part(2, "scores"), 3)
-    assert from_dict(Whole, {}) == Whole(Part(2, "probabilities"), 4)
-    assert from_dict(Whole, {"part": {"kept": 5}}) == Whole(Part(5, "probabilities"), 4)
-    assert from_dict(Whole, dataclasses.asdict(Whole())) == Whole()
-
-
-def test_models_that_were_saved_before_are_what_they_were():
-    encoder = from_dict(TaskConfig, {"encoder": {"transformer": {"reach": 3}}}).encoder
-    assert encoder.transformer == TransformerConfig(reach=3, distance_values=False)
-    assert encoder.pt.root_output == "probabilities"
 
 
 def test_unknown_fields_are_named(kind):

@@ -375,11 +375,6 @@ def test_options_that_are_read(config):
     ranges.require_valid(config)
 
 
-def test_a_former_default_without_effect_is_accepted():
-    """As in the options of a model of an earlier version; its encoder is not pretrained."""
-    ranges.require_valid(TaskConfig(encoder=EncoderConfig(fine_tuning=FineTuningConfig(rate=1.0))))
-
-
 def test_what_is_not_used_need_not_fit():
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(kind="bilstm", heads=7)))
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(characters="none", character_size=97)))

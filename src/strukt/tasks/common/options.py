@@ -1,4 +1,4 @@
-"""Options of configurations: type checks, earlier defaults, and dotted names."""
+"""Options of configurations: type checks and dotted names."""
 
 from __future__ import annotations
 
@@ -6,23 +6,11 @@ import dataclasses
 import math
 import types
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 ConfigT = TypeVar("ConfigT")
-Value = TypeVar("Value")
 
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "null"}
-
-
-def changed(default: Value, *, earlier: Value) -> Value:
-    """Return the field of an option whose default differs from the behaviour of earlier versions.
-
-    Args:
-        default: Default in new configurations.
-        earlier: Value in configurations that were saved without the option.
-    """
-    return field(default=default, metadata={"earlier": earlier})
 
 
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
@@ -30,7 +18,7 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
 
     Args:
         kind: The dataclass to build.
-        values: Its fields; a missing field gets its earlier default if the default has changed, else its default.
+        values: Its fields; missing ones have their default.
 
     Raises:
         ValueError: If a field is unknown, or a value has the wrong type.
@@ -55,17 +43,7 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
             arguments[name] = from_dict(hints[name], value)
         else:
             require_type(name, hints[name], value)
-    return dataclasses.replace(_earlier(kind()), **arguments)  # type: ignore[type-var]
-
-
-def _earlier(config: ConfigT) -> ConfigT:
-    """Return a configuration with the earlier values of all options whose default has changed."""
-    values = {}
-    for option in dataclasses.fields(config):  # type: ignore[arg-type]
-        value = getattr(config, option.name)
-        is_group = dataclasses.is_dataclass(value)
-        values[option.name] = _earlier(value) if is_group else option.metadata.get("earlier", value)
-    return dataclasses.replace(config, **values)  # type: ignore[type-var]
+    return kind(**arguments)
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

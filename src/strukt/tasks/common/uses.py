@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks.common.options import flat, from_dict
+from strukt.tasks.common.options import flat
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Use:
 
 
 def require_read(config: Any) -> None:
-    """Check that options without effect have their default value, or the default of an earlier version.
+    """Check that options without effect have their default value.
 
     Args:
         config: The configuration of a task, a dataclass. Its class and the base classes list the conditions as
@@ -60,13 +60,11 @@ def require_read(config: Any) -> None:
         SettingError: If an option without effect has another value; the message names the condition.
     """
     kind = type(config)
-    options, current, earlier = (
-        flat(dataclasses.asdict(each)) for each in (config, kind(), from_dict(kind, {}))
-    )
+    options, defaults = (flat(dataclasses.asdict(each)) for each in (config, kind()))
     unused = [use for use in _uses_of(kind) if not use.is_read(config)]
     for use in unused:
         for name, value in options.items():
-            if use.concerns(name) and value not in (current[name], earlier[name]):
+            if use.concerns(name) and value != defaults[name]:
                 raise SettingError(f"--{name} is {value}, but has no effect; it needs {use.needs}")
 
 

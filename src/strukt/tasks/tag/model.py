@@ -18,7 +18,7 @@ from strukt.distributions import LinearChain
 from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.span_f1 import SpanF1
-from strukt.nn import CRF, SharedDropout
+from strukt.nn import CRF, SharedDropout, tag_constraints
 from strukt.nn.inputs import precise
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
@@ -35,7 +35,6 @@ from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms
 from strukt.tasks.tag.config import Config
-from strukt.tasks.tag.constraints import constraints_of
 from strukt.tasks.tag.partial_tags import forbidden_tags, require_possible
 from strukt.tasks.tag.token_codes import TokenCodes
 from strukt.viz import HeatMap, Lattice
@@ -78,7 +77,8 @@ class Tagger(StructurePredictor):
         self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.codes = TokenCodes(config, self.encoder.size, labels) if config.criterion == "bits" else None
         self.score = nn.Linear(self.encoder.size, len(labels))
-        self.crf = CRF(len(labels), constraints_of(config, labels.symbols))
+        rules = config.constraints
+        self.crf = CRF(len(labels), None if rules == "none" else tag_constraints(labels.symbols, rules))
         self.crf.requires_grad_(config.criterion == "crf")
         self.marks_spans = config.constraints != "none" or any(
             label.startswith("B-") for label in labels.symbols

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from strukt.errors import SettingError
-from strukt.tasks.common.options import changed
 
 
 @dataclass
@@ -66,7 +65,7 @@ class MeanFieldConfig:
     dropout: Literal["everywhere", "updates"] = "everywhere"
     rank: int = 64
     distance: int | None = 3
-    shared: bool = changed(False, earlier=True)
+    shared: bool = False
     decomposition: Literal["full", "uv", "uvw", "weighted", "biased"] = "uv"
     symmetric: bool = False
     symmetric_messages: Literal["doubled", "both"] = "doubled"
@@ -82,18 +81,17 @@ class MeanFieldConfig:
     label_damping: float = 0.0
     head_damping: float = 0.0
     normaliser: Literal["softmax", "relu"] = "softmax"
-    weighted_start: bool = changed(False, earlier=True)
+    weighted_start: bool = False
     root_labels: int = 0
-    root_output: Literal["scores", "probabilities"] = changed("scores", earlier="probabilities")
+    root_output: Literal["scores", "probabilities"] = "scores"
     penalty: float = 0.0
-    penalised: Literal["norm", "squares"] = changed("norm", earlier="squares")
+    penalised: Literal["norm", "squares"] = "norm"
 
     def require_scores_by_distance(self) -> None:
         """Check that scores depend on the distance, as `shared` requires.
 
         Raises:
-            SettingError: If all distances share their scores or factors already. Earlier versions ignored
-                `shared` in this case.
+            SettingError: If all distances share their scores or factors already.
         """
         if self.decomposition in ("weighted", "biased"):
             raise SettingError(
@@ -127,7 +125,7 @@ class TransformerConfig:
     published: bool = False
     positions: Literal["absolute", "relative"] = "absolute"
     reach: int = 8
-    distance_values: bool = changed(True, earlier=False)
+    distance_values: bool = True
     feed_forward: int = 0
     head_size: int = 0
     norm_first: bool = True
@@ -146,7 +144,7 @@ class FineTuningConfig:
         recompute: Recompute activations in the backward pass instead of storing them (gradient checkpointing).
     """
 
-    rate: float = changed(0.1, earlier=1.0)
+    rate: float = 0.1
     decay: float = 1.0
     frozen: int = 0
     lora: int = 0
