@@ -46,7 +46,7 @@ class Gpu(ArgumentsMixin, ABC):
         self._cells = cells
 
     def fits(self, *arguments: Any) -> bool:
-        """Return True if there are scores, and their table is not too large; see `strukt.kernels.dispatch`."""
+        """Return True if the scores are not empty, and their table is not too large; see `dispatch.select`."""
         scores = arguments[: self.scores]
         lengths = next(place for place, each in enumerate(arguments) if not each.is_floating_point())
         options = arguments[lengths + 1 :]
@@ -76,7 +76,7 @@ class Gpu(ArgumentsMixin, ABC):
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
         """Return gradients of <`outside`, directions> with respect to the scores and the factors.
 
-        The last arguments are the factors, the directions, and the chart.
+        The last arguments are the factors ``(batch,)``, a direction for each tensor of scores, and the chart.
         """
         scores, lengths, (*rest, memory) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
@@ -165,7 +165,7 @@ class Gpu(ArgumentsMixin, ABC):
 
     @abstractmethod
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
-        """Return the sizes of the axes of places."""
+        """Return the sizes of the axes of places of the main scores."""
 
     @abstractmethod
     def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
@@ -179,10 +179,13 @@ class Gpu(ArgumentsMixin, ABC):
     def _events(
         self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: values.Namer
     ) -> Tensor:
-        """Return the events of structures ``(batch, count, *event)`` from marks of the places they use."""
+        """Return the events of structures ``(batch, count, *event)``.
+
+        ``used (batch, count, places)`` marks the places of their weights; ``namer`` returns the codes of values.
+        """
 
     def _best(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        """Return the best score of each place."""
+        """Return the best score of each place, ``(batch, places)``."""
         return self._place_scores(scores, options)
 
     def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
@@ -190,14 +193,20 @@ class Gpu(ArgumentsMixin, ABC):
         return self._parted(rows, scores, options)
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        """Return the derivative of the log of the weight of each place along directions of the scores."""
+        """Return the derivative of the log of the weight of each place along directions of the scores.
+
+        It is ``(batch, places)``.
+        """
         return self._place_scores(directions, options)
 
     def _changed(
         self, changes: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
         options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
-        """Return the derivative of the uses of each score along directions, from that of its place."""
+        """Return the derivative of the uses of each score along directions of the scores.
+
+        ``changes`` is that of the uses of each place, and ``used`` are these uses, ``(batch, places)`` each.
+        """
         return self._parted(changes, scores, options)
 
     def _features(self, scores: Sequence[Tensor]) -> Tensor | None:
@@ -213,7 +222,7 @@ class Gpu(ArgumentsMixin, ABC):
     def _run(
         self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], place_scores: Tensor | None = None
     ) -> Run:
-        """Return the launches for these items; ``place_scores`` are the logs of their weights if None."""
+        """Return the launches for these items; ``place_scores`` are those of `_place_scores` if None."""
         from strukt.kernels.engine.gpu.run import Run  # needs Triton
 
         sizes = self._sizes(scores, options)
@@ -232,7 +241,10 @@ class Gpu(ArgumentsMixin, ABC):
     def _surprise(
         self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> tuple[Run, Numbers, Scores | None, Growth]:
-        """Return a run, its chart, the directions of its values, and the growth of its cells by surprises."""
+        """Return the run of the scores, its chart, the surprises of values, and the growth of cells by surprises.
+
+        Surprises are those under the other scores, which are ``scores`` itself for entropies.
+        """
         run = self._run(scores, lengths, options)
         _, chart = run.inside()
         theirs = None
@@ -250,6 +262,7 @@ class Gpu(ArgumentsMixin, ABC):
         self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
         factors: Tensor,
     ) -> Tensor | Scores:  # fmt: skip
+        """Return the gradients of cross-entropies times factors with respect to the first scores."""
         run, chart, moves, grown = self._surprise(scores, other, lengths, options)
         return self._changes(run, chart, factors, grown, scores, moves, options)
 
@@ -257,6 +270,7 @@ class Gpu(ArgumentsMixin, ABC):
         self, run: Run, chart: Numbers, factors: Tensor, grown: Growth, scores: Sequence[Tensor],
         directions: Sequence[Tensor] | None, options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
+        """Return the derivatives of `outside` along the directions of which ``grown`` is the growth."""
         around = run.outside(chart, factors, keep=True)
         result = self._at_places(run.change(chart, around, grown), run)
         return self._changed(result, self._at_places(around.parts, run), scores, directions, options)
@@ -268,4 +282,5 @@ def width(cells: int, dtype: torch.dtype) -> int:
 
 
 def _of_weights(run: Run, rows: Tensor) -> Tensor:
+    """Return numbers of places, ``rows (batch, places)``, for each weight, ``(batch, weights)``."""
     return rows.index_select(1, run.table.places)

@@ -1,4 +1,8 @@
-"""Triton kernels of best structures, of the best with each part, and of samples."""
+"""Triton kernels of best structures, of max-marginals, and of samples.
+
+Arguments that a docstring does not describe are those of `strukt.kernels.engine.gpu.inside_outside`. Numbers at
+negative indices are left out of sums.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,13 @@ from strukt.kernels.engine.gpu.numbers import (
 
 @triton.jit
 def with_score(best, scores):
-    """Return sums of scores, -inf where the first one is: the others may be padding."""
+    """Return ``best + scores``; -inf where ``best`` is, as the scores may be padding there."""
     return tl.where(best == float("-inf"), best, best + scores)
 
 
 @triton.jit
 def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr):
-    """Return the largest sum of three numbers among the terms of each row; -inf without terms."""
+    """Return, for each row, the score of its best term, the sum at a, b and c plus k steps; -inf without terms."""
     best = tl.full(count.shape, float("-inf"), as_.dtype.element_ty)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
@@ -85,7 +89,7 @@ def around_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, as_, bs, cs, best, K: tl.constexpr,
     TALL: tl.constexpr,
 ):  # fmt: skip
-    """Raise the score ``best`` of each x to that of the best term with the factor x, leaving out x itself."""
+    """Raise ``best``, for each x, to the best term with the factor x, without x itself; see `add_uses`."""
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
         on = live & (first + j < last)
@@ -152,7 +156,7 @@ def weights_of_terms(
     starts, runs, run_count, order, used, most_runs, longest, tiles, weight_scores, values, around, max_marginals,
     cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Write best scores with each weight of single terms; programs are (items, blocks of weights)."""
+    """Write the max-marginals of the weights of single terms; the grid is (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     weight_scores += item * weights
     max_marginals += item * weights
@@ -171,7 +175,7 @@ def weights_of_terms(
 
 @triton.jit
 def better(best, chosen, scores, k, on, TALL: tl.constexpr):
-    """Return the first maximum of each row so far, and its term."""
+    """Return the maximum of each row and the first term that has it, given those so far and further scores."""
     scores = tl.where(on, scores, float("-inf"))
     highest = most_of_terms(scores, TALL)
     first = -most_of_terms(tl.where(on & (scores == beside(highest, TALL)), -k, -(1 << 30)), TALL)
@@ -180,7 +184,7 @@ def better(best, chosen, scores, k, on, TALL: tl.constexpr):
 
 @triton.jit
 def best_of(values, weight_scores, a, b, c, count, most, K: tl.constexpr, TALL: tl.constexpr):
-    """Return the best term of each row."""
+    """Return the index of the first best term of each row, whose runs begin at a, b and c."""
     one = tl.minimum(count, 1)  # see `inside_outside.inside`
     best, chosen = tl.full(count.shape, float("-inf"), values.dtype.element_ty), tl.zeros_like(count)
     for start in range(0, most, K):
@@ -197,7 +201,11 @@ def best_of(values, weight_scores, a, b, c, count, most, K: tl.constexpr, TALL: 
 def drawn_of(
     vm, ve, wm, we, a, b, c, count, most, base, base_exponent, seed, first, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Draw a term of each row by its share: the largest of their logs with Gumbel noise (Gumbel 1954)."""
+    """Draw a term of each row by its share; return its index.
+
+    It is the term whose log with Gumbel noise is largest (Gumbel 1954). Term k takes its random number from place
+    ``first + k`` of the seed's sequence; ``base`` is the sum of the row.
+    """
     one = tl.minimum(count, 1)  # see `inside_outside.inside`
     best, chosen = tl.full(count.shape, float("-inf"), tl.float32), tl.zeros_like(count)
     for start in range(0, most, K):
@@ -220,7 +228,7 @@ def choose_end(
     stages, stage_count, same, left, right, terms, seed, wm, we, vm, ve, chosen, longest, RANDOM: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Choose a term of the total."""
+    """Choose a term of the total of an item, and mark its cells."""
     one = tl.zeros([1], tl.int32)
     a, b, n = one + left, one + right, one + terms
     if RANDOM:
@@ -238,7 +246,7 @@ def choose_end(
 
 @triton.jit
 def mark(chosen, same, cells, on):
-    """Mark cells, or the cells they are copies of."""
+    """Mark cells in ``chosen (cells,)``, or the cells that they are copies of."""
     tl.store(chosen + tl.load(same + cells, on, 0), (cells * 0 + 1).to(tl.int8), on)
 
 
@@ -248,10 +256,10 @@ def choose(
     step, power_step, weights, longest, number, RANDOM: tl.constexpr, B: tl.constexpr, K: tl.constexpr,
     TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Mark the weights of a structure, ``used``, top down: the best one, or drawn; programs are (items x number).
+    """Mark the weights of structures, ``used (batch, number, weights)``: samples if RANDOM, else a best one.
 
-    The best one is of the scores ``wm`` and the best scores of cells ``vm``. ``chosen (batch, number, cells)``
-    marks visited cells; ``used`` is ``(batch, number, weights)``.
+    The walk goes from the total down, and marks the cells on its way, ``chosen (batch, number, cells)``. For a
+    best structure, ``wm`` are logs of weights and ``vm`` best scores of cells. The grid is (items x number,).
     """
     draw = tl.program_id(0).to(tl.int64)
     item = draw // number

@@ -1,4 +1,4 @@
-"""The numbers of the cells of a batch that kernels write and read: inside, outside, and their growth."""
+"""The numbers of cells that kernels write and read: inside sums, outside sums, and growth."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ class Numbers(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The outside sums of cells, with the weights of their rows and without.
+    """The outside sums of cells, and the uses of weights.
 
-    ``parts (batch, weights)`` are the uses of weights.
+    Attributes:
+        weighed: The outside sum of each cell, times the weight of the row that makes it.
+        bare: The outside sum of each cell.
+        parts: ``(batch, weights)``, the uses of weights, times the factors of items.
     """
 
     weighed: Numbers
@@ -35,14 +38,14 @@ class Around(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """The growth of cells; see `growth`.
+    """The growth of cells, the derivatives of their logs; see `strukt.kernels.engine.gpu.growth`.
 
     Attributes:
         direction: ``(batch, weights)``, the growth of weights.
         cells: ``(batch, cells)``, the growth of cells, in float64.
-        rest: ``(batch, cells)``, the surprise of a dominant term of each.
-        bases: The sums of rows under the other scores.
-        total: ``(batch,)``, the growth of the log-partition, in float64.
+        rest: ``(batch, cells)``, the surprise of the dominant term of the row of each cell, if it has one.
+        bases: The sum of the row of each cell under the other scores, without the weight of the row.
+        total: ``(batch,)``, the growth of the total, in float64: an entropy if choices add their surprise.
         weights: The mantissas and exponents of the weights under the other scores.
         chart: The cells under the other scores; those of the batch itself if there are no others.
         surprise: Whether choices add their surprise; if not, nothing reads ``rest`` and ``bases``.

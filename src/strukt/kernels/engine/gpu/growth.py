@@ -39,7 +39,7 @@ def mean_growth(
     vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, a, b, c, count, most, base, base_exponent, q_base,
     q_base_exponent, SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Return the mean growth of the factors over the terms of each row, and the surprise of a dominant term.
+    """Return, for each row, the mean growth of the factors of its terms, and the surprise of a dominant term.
 
     The runs begin at a, b and c; ``base`` is the sum of the terms, ``q_base`` that under the other scores.
     """
@@ -75,10 +75,10 @@ def inside(
     growth, rest, total_growth, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the growth of the cells of each item, and of its total, ``total_growth (batch,)``.
+    """Write ``growth (batch, cells)``, and that of the total of each item, ``total_growth (batch,)``.
 
-    For surprises under cells ``qm`` and weights ``qwm``, also write the sums of their rows, ``jm``, and the
-    surprise of a dominant term of each, ``rest``.
+    For surprises under the cells ``qm`` and weights ``qwm``, also write the sums of their rows, ``jm``, and the
+    surprise of the dominant term of each row, ``rest``.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
@@ -135,11 +135,11 @@ def add_growth_of_uses(
     c_growth, base, base_exponent, factor, factor_power, qbm, qbe, qcm, qce, jm, je, rest, mean, total_share,
     SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Add the growth of the other factors, times its share, of each term with the factor x; also add the shares.
+    """Add, for each cell or weight x, share and share times gain of each term with the factor x.
 
-    This is done for each cell or weight x. Arrays are those of `inside_outside.add_uses`, with growths; ``base``
-    is its result. ``factor`` is the number of x, and the arrays that begin with q are cells and weights under the
-    other scores.
+    Runs and numbers are those of `inside_outside.add_uses`; the gain of a term is the growth of its row's outside
+    and of its other factors, and its share is that in ``base``, the result of `add_uses`. ``factor`` is the number
+    of x under the other scores, and the arrays that begin with q are cells and weights under these.
     """
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
@@ -175,7 +175,7 @@ def add_growth_of_end(
     vm, ve, qm, qe, growth, out, mirror, live, mine, other, terms, base, base_exponent, q_base, q_power, spare,
     mean, total_share, SURPRISE: tl.constexpr,
 ):  # fmt: skip
-    """Add the growth of the other factor in an item's total, times its share, for cells in the run at ``mine``."""
+    """Add share and share times gain of the terms of the total to its cells in the run from ``mine`` on."""
     k = tl.where((out >= mine) & (out < mine + terms), out, mirror) - mine
     on = live & (k >= 0) & (k < terms) & (k * 0 + mine >= 0)
     both = on & (k * 0 + other >= 0)
@@ -199,7 +199,7 @@ def outside(
     """Write the derivative ``changes`` of the uses ``parts`` of the weight of each row, both ``(batch, weights)``.
 
     Numbers are the results of `inside_outside.outside`, growths those of `inside`; ``around (batch, cells)`` gets
-    the growth of the outside of each cell, including its weight.
+    the growth of the outside sum of each cell, times the weight of its row.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
@@ -265,7 +265,7 @@ def weights_of_terms(
     je, direction, growth, rest, around, total_growth, parts, changes, cells, step, power_step, weights,
     SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Write the derivative for weights of single terms; programs are (items, blocks of weights)."""
+    """Write ``changes`` for the weights of single terms; the grid is (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     gm, ge = of_item(gm, ge, item, step, power_step)

@@ -1,15 +1,17 @@
-"""Triton kernels of log-partitions and marginals: one program for each item, with barriers between stages.
+"""Triton kernels of log-partitions and marginals: one Triton program for each item, barriers between stages.
 
 Kernels of tables share the names of their arguments:
 
 - ``rows``, ``stages``, ``ends``, ``leaves``, ``same``, ``starts`` and ``runs`` are the arrays of `tables.Table`,
   each followed by its number of columns where that is needed: ``count``, ``stage_count``, ``end_count`` and so on.
-- ``sizes (batch,)`` are the sizes of the items, below 0 for empty ones.
+- ``sizes (batch,)`` are the indices of the sizes of the items in ``ends``, below 0 for empty ones; ``size`` is
+  that of one item.
 - A pair of names in m and e holds mantissas and exponents: of the weights, ``wm`` and ``we (batch, weights)``, and
-  of the cells ``(batch, cells)``: ``vm`` and ``ve`` for inside sums, ``gm`` and ``ge`` for outside sums with the
-  weight of the cell, ``bm`` and ``be`` for those without it. ``step`` and ``power_step`` are the strides of items
-  in these.
-- B rows, or cells, and K terms of each are one tile, transposed if TALL; C cells are cleared at a time.
+  of the cells ``(batch, cells)``: ``vm`` and ``ve`` for inside sums, ``gm`` and ``ge`` for outside sums times the
+  weight of the row that makes the cell, ``bm`` and ``be`` for those without it. ``step`` and ``power_step`` are
+  the strides of items in these.
+- ``live`` and ``on`` are masks of rows and of terms.
+- B rows, or cells, and K terms of each are one tile, transposed if TALL; C cells are filled at a time.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def barrier():
 
 @triton.jit
 def fill(values, count, value, B: tl.constexpr):
-    """Fill all numbers ``(count,)`` of an item with a value."""
+    """Fill ``values (count,)`` with one value."""
     for start in range(0, count, B):
         x = start + tl.arange(0, B)
         tl.store(values + x, tl.full([B], value, values.dtype.element_ty), x < count)
@@ -45,14 +47,17 @@ def fill(values, count, value, B: tl.constexpr):
 
 @triton.jit
 def clear(mantissas, exponents, cells, B: tl.constexpr):
-    """Set all numbers of an item to 0."""
+    """Set the numbers of all cells of an item to 0."""
     fill(mantissas, cells, 0.0, B)
     fill(exponents, cells, LOWEST, B)
 
 
 @triton.jit
 def row_of(rows, count, s, live, size):
-    """Return a mask of the rows that an item of this size needs, and the other columns of these rows."""
+    """Return a mask of the rows s that an item of a size needs, and their columns.
+
+    These are out, mirror, left, right, count, weight and each (see `Program`). Rows masked off have count 0.
+    """
     live = live & (tl.load(rows + 7 * count + s, live, 0) <= size)
     return (
         live, tl.load(rows + s, live, 0), tl.load(rows + count + s, live, 0),
@@ -64,7 +69,10 @@ def row_of(rows, count, s, live, size):
 
 @triton.jit
 def end_of(ends, sizes, size):
-    """Return the runs of cells whose products are the total of a size, their length, and the number of stages."""
+    """Return, for a size, the columns of ``ends``: left, right and count of its total, and its number of stages.
+
+    The last two are 0 for an empty item.
+    """
     at = tl.maximum(size, 0)
     some = size >= 0
     return (
@@ -75,7 +83,7 @@ def end_of(ends, sizes, size):
 
 @triton.jit
 def total_of(vm, ve, left, right, count, K: tl.constexpr):
-    """Return the total of an item as a number in an array of one; 1 for length 0, which has no cells."""
+    """Return the total of an item as mantissa and exponent, ``(1,)`` each; 1 for an empty item (count 0)."""
     one = tl.zeros([1], tl.int32)
     mantissa, exponent = sum_terms(
         vm, ve, one + left, one + 1, vm, ve, one + right, one + 1, vm, ve, one - 1, one, one + count, count, K,
@@ -126,7 +134,7 @@ def inside(
 
 @triton.jit
 def seed(vm, ve, gm, ge, same, left, right, terms, K: tl.constexpr):
-    """Initialise the outside of the last cells by their factors in the total."""
+    """Set the outside sum of each cell in the total to the other factor of its term there, 1 if it has none."""
     for start in range(0, terms, K):
         k = start + tl.arange(0, K)
         on = k < terms
@@ -146,9 +154,11 @@ def add_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, am, ae, bm, be, cm, ce, total, top,
     K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Add to the number of each cell or weight x all terms with the factor x, leaving out x itself.
+    """Add to a number, for each cell or weight x, all terms with the factor x, without this factor.
 
-    In its place, a term has the outside sum of its row, (am, ae).
+    In its place, a term has the outside sum of its row as a factor, from (am, ae); the numbers of the other two
+    factors are (bm, be) and (cm, ce). ``longest`` points to the longest of the first runs of x, followed by that
+    of the second ones, and so on, in steps of ``longest_step``. The sums are not settled.
     """
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):
@@ -170,10 +180,11 @@ def outside(
     ge, bm, be, factors, parts, cells, step, power_step, weights, KEEP: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write outside sums of cells, including their weight, to ``gm`` and ``ge``; without it to ``bm`` and ``be``.
+    """Write outside sums of cells: with the weight of their row to ``gm`` and ``ge``; if KEEP, also without it.
 
-    ``parts (batch, weights)`` gets the uses of the weight of each row, times the factor of the item from ``factors
-    (batch,)``, all 0 if the total is 0. `weights_of_terms` computes those of single terms.
+    The latter go to ``bm`` and ``be``. ``parts (batch, weights)`` gets the use of the weight of each row, times
+    the factor of the item from ``factors (batch,)``, and 0 for all other weights, or if the total is 0.
+    `weights_of_terms` adds the uses of the weights of single terms.
     """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
@@ -225,7 +236,10 @@ def weights_of_terms(
     ends, end_count, starts, runs, run_count, order, used, most_runs, longest, tiles, sizes, wm, we, vm, ve, gm,
     ge, factors, parts, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Write the uses of the weights of single terms; programs are (items, blocks of weights)."""
+    """Add the uses of the weights of single terms to ``parts``; the grid is (items, blocks of weights).
+
+    ``order (used,)`` are these weights, and ``longest (most_runs, tiles)`` are `Table.weight_longest`.
+    """
     item = tl.program_id(0).to(tl.int64)
     vm, ve = of_item(vm, ve, item, step, power_step)
     gm, ge = of_item(gm, ge, item, step, power_step)

@@ -1,13 +1,13 @@
-"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_kbest`, one program for each item.
+"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_kbest`, a Triton program an item.
 
-A program walks through one structure after another, cell by cell, as `strukt.kernels.engine.walk.follow` does; its
+It walks through one structure after another, cell by cell, as `strukt.kernels.engine.walk.follow` does; its
 threads compare the terms of a sum and the candidates. A candidate is a score and a code: the rank of the structure
 that it deviates from, the place, and the choice there, in one number. Among equal scores, a candidate queued later
 has a larger code, so that the smallest code comes first, as on the CPU.
 
 What functions only read, they take as tuples:
 
-- ``terms`` of a row: three arrays, the first index into each (negative if there is none), and their number;
+- ``terms`` of a row: three arrays, the first index into each (negative without one), and the number of terms;
 - a ``structure``: its rank, and that of its parent; the place where it deviates, the choice there; and its score;
 - the ``memory`` of choices: those of all ranks ``(ranks, most)``, and the factor ``width`` of places in codes;
 - the ``candidates``: their scores, their codes, and how many slots there are.
@@ -43,7 +43,7 @@ def empty_slots(scores, codes, slots, S: tl.constexpr):
 def extreme_of(scores, codes, slots, sign, S: tl.constexpr):
     """Return score, code and slot of the first candidate, or of the last one if ``sign`` is -1.
 
-    Empty slots come last, with the score -inf. The slot is -1 if all have been left.
+    Empty slots come last, with the score -inf. The slot is -1 if candidates were taken from all slots.
     """
     best = tl.full([], float("-inf"), tl.float64)
     first = tl.full([], BEYOND, tl.int64)
@@ -63,7 +63,7 @@ def extreme_of(scores, codes, slots, sign, S: tl.constexpr):
 
 @triton.jit
 def ways_of(terms, start, K: tl.constexpr):
-    """Return some terms of a row, and the sum of three numbers of each; -inf beyond the last one."""
+    """Return the indices of K terms of a row from ``start`` on, and the score of each; -inf beyond the last."""
     as_, bs, cs, a, b, c, n = terms
     k = start + tl.arange(0, K)
     way = tl.load(as_ + a + k, k < n, float("-inf"))
@@ -74,7 +74,7 @@ def ways_of(terms, start, K: tl.constexpr):
 
 @triton.jit
 def best_way(terms, K: tl.constexpr):
-    """Return the largest sum of three numbers among the terms of a row, and the first term that has it."""
+    """Return the largest score of a term of a row, and the index of the first term that has it."""
     best, chosen = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
     for start in range(0, terms[6], K):
         k, way = ways_of(terms, start, K)
@@ -87,9 +87,10 @@ def best_way(terms, K: tl.constexpr):
 
 @triton.jit
 def choose(terms, structure, place, memory, K: tl.constexpr):
-    """Return the term that a structure chooses at a place, and the sum of a best one.
+    """Record and return the term that a structure chooses at a place.
 
     It is that of the parent before the place of deviation, the structure's choice there, and the best one beyond.
+    Also return the score of the best one, -inf if the term is not chosen as such. A single term is no choice.
     """
     rank, parent, deviation, choice, score = structure
     choices, most, width = memory
@@ -135,7 +136,7 @@ def queue_others(
 
 @triton.jit
 def row_at(rows, count, s, total):
-    """Return the factors, their number and the weights of a row, or of the total; no terms for a leaf."""
+    """Return left, right, count, weight and each of the row s, or of the total; count is 0 for a leaf."""
     left, right, terms = total
     live, is_total = s >= 0, s == END
     return (
@@ -151,7 +152,7 @@ def follow(
     rows, count, maker, total, weight_scores, values, stack, structure, memory, candidates, least, slot, used,
     listed, K: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Walk through a structure from the top; mark its weights, ``used``, and list them, ``listed``.
+    """Walk through a structure from the total down; mark its weights in ``used``, and list them in ``listed``.
 
     Return their number, the number of choices, and score and slot of the last candidate.
     """
@@ -186,7 +187,10 @@ def name(
     of_values, places, listed, number, place, structure, memory, candidates, least, slot, used,
     FEATURES: tl.constexpr, VALUES: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Choose the values of the listed weights, and add their codes to ``used``; return the last candidate."""
+    """Choose the values of the listed weights, and set their marks, ``used``, to 1 plus the code of the values.
+
+    Return score and slot of the last candidate.
+    """
     for i in range(number):
         weight = tl.load(listed + i)
         at = tl.load(places + weight).to(tl.int32) * (FEATURES * VALUES)
@@ -211,9 +215,10 @@ def kbest(
     listed, scores, codes, used, best_scores, cells, weights, value_count, waiting, most, most_used, width, ranks,
     FEATURES: tl.constexpr, VALUES: tl.constexpr, K: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Mark the weights of the best structures, ``used (ranks, weights)``, and write their scores, ``best_scores``.
+    """Mark the weights of the best structures, ``used (batch, ranks, weights)``, and write their scores.
 
-    Marks are 1, and the code of the weight's values is added. The caller fills marks with 0 and scores with -inf.
+    Marks are 1, plus the code of the weight's values if it has any; scores are ``best_scores (batch, ranks)``. The
+    caller fills marks with 0 and scores with -inf.
     """
     item = tl.program_id(0).to(tl.int64)
     weight_scores += item * weights

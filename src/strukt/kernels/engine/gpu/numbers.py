@@ -14,6 +14,7 @@ LOWEST = tl.constexpr(-(1 << 29))
 """The exponent of 0: the sum of three of them still fits into an int32."""
 
 HIGHEST = tl.constexpr(1 << 29)
+"""The largest exponent of settled numbers."""
 
 LOG_TWO = tl.constexpr(0.6931471805599453)
 
@@ -71,15 +72,16 @@ def of_item(mantissas, exponents, item, step, power_step):
 
 @triton.jit
 def load_number(mantissas, exponents, index, on):
-    """Load numbers, 1 where masked off."""
+    """Load the mantissas and exponents at ``index``; those of 1 where masked off."""
     return tl.load(mantissas + index, on, 1.0), tl.load(exponents + index, on, 0)
 
 
 @triton.jit
 def product(am, ae, a, bm, be, b, cm, ce, c, on):
-    """Return products of numbers of three arrays at a, b and c; negative indices are left out, masked ones are 0.
+    """Return products of the numbers at a, b and c of three arrays, as mantissas and exponents, not settled.
 
-    A zero of the first array times anything is 0, since the others may be padding.
+    Factors with a negative b or c are left out. Products are 0 where masked off, and where the first factor is 0:
+    the others may be padding.
     """
     second, third = on & (b >= 0), on & (c >= 0)
     first = tl.load(am + a, on, 0.0)
@@ -99,7 +101,7 @@ def add(total, top, mantissa, exponent):
 
 @triton.jit
 def beside(x, TALL: tl.constexpr):
-    """Reshape numbers of the rows of a tile: left to right if it is tall, else top to bottom."""
+    """Reshape numbers of rows ``(B,)`` to broadcast over a tile: ``(1, B)`` if it is tall, else ``(B, 1)``."""
     if TALL:
         return x[None, :]
     else:
@@ -108,9 +110,9 @@ def beside(x, TALL: tl.constexpr):
 
 @triton.jit
 def terms_from(start, K: tl.constexpr, TALL: tl.constexpr):
-    """Return the next terms of each row of a tile.
+    """Return the indices of K terms from ``start`` on, ``(K, 1)`` if the tile is tall, else ``(1, K)``.
 
-    Neighbouring threads load neighbouring entries: terms of a row, or rows if the tile is tall.
+    Neighbouring threads take the last axis of a tile: terms of a row, or rows if it is tall.
     """
     k = start + tl.arange(0, K)
     if TALL:
@@ -121,14 +123,14 @@ def terms_from(start, K: tl.constexpr, TALL: tl.constexpr):
 
 @triton.jit
 def run_of(first, k, step, TALL: tl.constexpr):
-    """Return the members of runs; -1 where there is no run."""
+    """Return the entries ``first + k * step`` of the runs of rows; -1 where ``first`` is negative."""
     first = beside(first, TALL)
     return tl.where(first >= 0, first + k * beside(step, TALL), -1)
 
 
 @triton.jit
 def total_of_terms(x, TALL: tl.constexpr):
-    """Return sums over the terms of each row."""
+    """Return the sum over the terms of each row of a tile, ``(B,)``."""
     if TALL:
         return tl.sum(x, 0)
     else:
@@ -137,9 +139,9 @@ def total_of_terms(x, TALL: tl.constexpr):
 
 @triton.jit
 def add_share(total, whole, share, gain, TALL: tl.constexpr):
-    """Add the gains of the terms of each row times their shares, and the shares; gains of share 0 may be infinite.
+    """Add, over the terms of each row, share times gain to ``total`` and the share to ``whole``, both float64.
 
-    The sums are float64.
+    The gain of a term of share 0 may be infinite. Return both sums.
     """
     total += total_of_terms(tl.where(share > 0.0, share * gain, 0.0), TALL)
     return total, whole + total_of_terms(share.to(tl.float64), TALL)
@@ -156,7 +158,7 @@ def mean_of(total, whole):
 
 @triton.jit
 def most_of_terms(x, TALL: tl.constexpr):
-    """Return the largest of the terms of each row."""
+    """Return the largest of the terms of each row of a tile, ``(B,)``."""
     if TALL:
         return tl.max(x, 0)
     else:
@@ -167,7 +169,10 @@ def most_of_terms(x, TALL: tl.constexpr):
 def sum_terms(
     am, ae, a, a_step, bm, be, b, b_step, cm, ce, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """Return, for each row, the unsettled sum over k < count of products of numbers at a, b and c + k steps."""
+    """Return, for each row, the unsettled sum over k < count of the products at a, b and c plus k steps of each.
+
+    ``most`` is at least the largest count.
+    """
     total, top = tl.zeros(count.shape, am.dtype.element_ty), tl.full(count.shape, LOWEST, tl.int32)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
@@ -228,7 +233,7 @@ def number_of(score):
 
 @triton.jit
 def split(place_scores, places, weights, wm, we, row, B: tl.constexpr):
-    """Write exp(scores) at some places as mantissas and exponents; programs are (items, blocks of weights)."""
+    """Write exp(scores) at some places to ``wm`` and ``we``; the grid is (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
     x = tl.program_id(1) * B + tl.arange(0, B)
     live = x < weights
@@ -240,13 +245,13 @@ def split(place_scores, places, weights, wm, we, row, B: tl.constexpr):
 
 @triton.jit
 def load_plain(numbers, index, on):
-    """Load plain numbers; 0 where masked off."""
+    """Load plain numbers; 0 where masked off, or where the index is negative."""
     return tl.load(numbers + index, on & (index >= 0), 0.0)
 
 
 @triton.jit
 def surprise(mantissa, exponent, base, base_exponent):
-    """Return -log of the share of a number in a settled one; infinite for 0."""
+    """Return -log of the share of a number in a settled one; infinite if either is 0."""
     some = (mantissa != 0.0) & (base != 0.0)
     share = ratio(mantissa, exponent, base, base_exponent)
     plain = share > 1e-30
@@ -268,7 +273,7 @@ def of_rest(rest):
 
 @triton.jit
 def without(vm, ve, wm, we, out, whole, live):
-    """Return the sums of rows before multiplication by their weights."""
+    """Return the sums of rows without their weights: cells ``out`` divided by weights ``whole``, settled."""
     value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
     weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
     some = value != 0.0

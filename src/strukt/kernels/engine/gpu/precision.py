@@ -11,8 +11,8 @@ def input_precision() -> str:
     """Return the ``input_precision`` of Triton's `tl.dot`: TF32 only where PyTorch's own products use it.
 
     That is after ``torch.set_float32_matmul_precision`` with ``"high"`` or ``"medium"``, or after
-    ``torch.backends.cuda.matmul.fp32_precision = "tf32"``. The mantissas of factors are then rounded to 10 bits.
-    Kernels read factors of float64 in full.
+    ``torch.backends.cuda.matmul.fp32_precision = "tf32"``. The mantissas of float32 factors are then rounded to 10
+    bits. Factors in float64 are never rounded.
     """
     setting = getattr(torch.backends.cuda.matmul, "fp32_precision", None)  # torch 2.9 or newer
     if setting is None:

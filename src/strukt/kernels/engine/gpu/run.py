@@ -1,4 +1,4 @@
-"""A table program with a batch of items: the launches of kernels."""
+"""The launches of Triton kernels for a table and a batch of items."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from strukt.kernels.engine.gpu.charts import Around, Growth, Numbers
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
 CLEARED = 1024
-"""The number of cells that are set to 0 at a time."""
+"""The number of cells, or of weights, that are filled at a time."""
 
 
 class Run:
     """The launches for one batch.
 
     Args:
-        table: The table.
-        index: ``(batch,)``, the size of each item; see `backend.Gpu._index`.
+        table: The table of the largest items.
+        index: ``(batch,)``, the index of the size of each item; see `backend.Gpu._index`.
         place_scores: ``(batch, places)``, the logs of weights.
-        width: The count of float64 numbers reserved for the cells of an item.
+        width: The number of float64 numbers reserved for the cells of an item.
 
     Raises:
         ValueError: If ``width`` is too small.
@@ -64,7 +64,7 @@ class Run:
         return Numbers(memory, memory.view(self.place_scores.dtype), exponents)
 
     def inside(self) -> tuple[Tensor, Numbers]:
-        """Return log-partitions ``(batch,)`` and cells."""
+        """Return the log-partitions ``(batch,)`` and the inside sums of cells."""
         result, chart = self.place_scores.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
@@ -77,7 +77,7 @@ class Run:
     def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
         """Return the outside sums of cells, and the uses of weights times ``factors (batch,)``.
 
-        If ``keep``, sums without the weights of rows are returned, too; else ``bare`` is the same as ``weighed``.
+        If ``keep``, ``bare`` has the sums without the weights of rows; else it is the same as ``weighed``.
         """
         table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
         bare = self.numbers() if keep else weighed
@@ -97,7 +97,11 @@ class Run:
         return Around(weighed, bare, parts)
 
     def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
-        """Return the growth of cells along ``direction (batch, weights)``, and by the surprise of choices."""
+        """Return the growth of cells along ``direction (batch, weights)``.
+
+        If ``surprise``, each choice of a term adds its surprise: under the weights of ``other``, a run and its
+        chart, or of this run if it is None.
+        """
         table, tile = self.table, _half(_half(self.table.tile))  # growths are float64 for all scores
         theirs, their_chart = other or (self, chart)
         cells = self.place_scores.new_empty(self.batch, table.cells, dtype=torch.float64)
@@ -112,7 +116,11 @@ class Run:
         return Growth(direction, cells, rest, bases, total, theirs.weights, their_chart, surprise)
 
     def change(self, chart: Numbers, around: Around, grown: Growth) -> Tensor:
-        """Return the derivative of uses ``(batch, weights)``: uses times growth, less the growth of the total."""
+        """Return the derivative of the uses of weights, ``(batch, weights)``, along the direction of ``grown``.
+
+        It is the use times its growth: the growths of inside and outside, less that of the total.
+        ``around`` is the result of `outside` with ``keep``, and ``grown`` that of `grow`.
+        """
         table, tile = self.table, _half(self._fitting(self.table.use_tile))
         changes, outer = torch.empty_like(around.parts), torch.empty_like(grown.cells)
         shared = (
@@ -163,7 +171,7 @@ class Run:
         return result
 
     def best_weights(self) -> tuple[Tensor, Tensor]:
-        """Return a mask of the weights of a best structure, ``(batch, 1, weights)``, and its score."""
+        """Return a mask of the weights of a best structure ``(batch, 1, weights)`` and its score ``(batch,)``."""
         weight_scores, values, result = self.best()
         seeds = self.index.new_zeros(self.batch)
         powers = self.index.new_empty(1, dtype=torch.int32)
@@ -171,10 +179,10 @@ class Run:
         return used, result
 
     def kbest_weights(self, k: int, features: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Return marks of the weights of the k best structures ``(batch, k, weights)``, and their scores.
+        """Return marks of the weights of the k best structures ``(batch, k, weights)``, and scores ``(batch, k)``.
 
-        Marks are 1, plus the code of the weight's values if there are ``features (batch, places, features,
-        values)``. All numbers are float64.
+        The mark of a weight is 0 if it is not used; else 1, plus the code of its values if there are ``features
+        (batch, places, features, values)``. Scores are float64, and -inf beyond the last structure.
         """
         table, extent = self.table, self.table.extent
         weight_scores, cells, top = self.best()
@@ -210,6 +218,7 @@ class Run:
         self, weights: tuple[Tensor, Tensor], cells: tuple[Tensor, Tensor], steps: tuple[int, int], seeds: Tensor,
         number: int, random: bool,
     ) -> Tensor:  # fmt: skip
+        """Return masks of the weights of structures, ``(batch, number, weights)``: samples, or a best one."""
         table, tile = self.table, _half(self._fitting(self.table.tile))
         chosen = self.place_scores.new_empty(self.batch, number, table.cells, dtype=torch.int8)
         used = self.place_scores.new_empty(self.batch, number, self.count, dtype=torch.int8)
@@ -223,16 +232,19 @@ class Run:
 
     @property
     def _rows(self) -> tuple[Any, ...]:
+        """The arguments of kernels for rows, stages and ends, each with its number of columns."""
         table = self.table
         each = (table.rows, table.stages, table.ends)
         return tuple(value for array in each for value in (array, array.shape[1]))
 
     @property
     def _cell_uses(self) -> tuple[Any, ...]:
+        """The arguments of kernels for the originals of cells and for their uses."""
         return self.table.same, self.table.starts, self.table.runs, self.table.runs.shape[1]
 
     @property
     def _weight_uses(self) -> tuple[Any, ...]:
+        """The arguments of kernels for the uses of the weights of single terms."""
         starts, runs = self.table.weight_starts, self.table.weight_runs
         table = self.table
         return (
@@ -260,11 +272,11 @@ def block(size: int) -> int:
 
 
 def _options(tile: Tile) -> dict[str, int]:
-    """Return launch options: the warps of a tile, and no pipelining, since loops read numbers written before."""
+    """Return launch options: the warps of a tile, and no pipelining, since loops read what they wrote before."""
     warps = 16 if tile.rows * tile.terms > (1024 if tile.tall else 2048) else 8
     return {"num_warps": warps, "num_stages": 1}
 
 
 def _half(tile: Tile) -> Tile:
-    """Return a smaller tile for kernels that keep many values in registers."""
+    """Return a tile of half as many rows, for kernels that keep many values in registers."""
     return tile._replace(rows=max(tile.rows // 2, 1))

@@ -110,6 +110,7 @@ class Trees(Gpu):
         return shaped[0] if len(shaped) == 1 else torch.stack(shaped, -1)
 
     def _placed(self, rows: Tensor, scores: Sequence[Tensor]) -> Tensor:
+        """Reshape rows ``(batch, places)`` to ``(batch, *places)``."""
         return rows.reshape(scores[0].shape[:3])
 
     def _values(self, scores: Sequence[Tensor]) -> Tensor | None:
@@ -117,7 +118,7 @@ class Trees(Gpu):
         return None if scores[0].dim() == 3 else scores[0].unsqueeze(-2)
 
     def _unbound(self, values: Tensor) -> Tensor | Scores:
-        """Return such a tensor in the layout of the scores."""
+        """Return a tensor in the layout of `_values` as tensors in the layout of the scores."""
         return values.squeeze(-2).contiguous()
 
 
@@ -136,12 +137,12 @@ class Codes(Trees):
 
 
 def _shares(scores: Tensor) -> Tensor:
-    """Return the share of each value; 0 if all are forbidden."""
+    """Return the share of each value in its feature, ``(..., features, values)``; 0 if all are forbidden."""
     return torch.nan_to_num(scores.softmax(-1), nan=0.0)
 
 
 def _expected(shares: Tensor, values: Any) -> Tensor:
-    """Return values times their shares; values of share 0 may be anything."""
+    """Return values times their shares, and 0 where the share is 0, whatever the value."""
     return torch.where(shares > 0, shares * values, 0.0)
 
 
@@ -173,7 +174,7 @@ class Pairs(Gpu):
             return lengths - 1
         (columns,) = options
         index = (lengths - 1) * (scores[0].shape[2] + 1) + columns
-        # Two empty sequences have the empty path; the first size has no columns, and no path.
+        # Two empty sequences have the empty path. The size at index 0 has no columns, and no path.
         return torch.where(lengths == 0, torch.where(columns == 0, -1, 0), index)
 
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
@@ -191,7 +192,10 @@ class Pairs(Gpu):
         return self._joined(rows, scores, torch.amax)
 
     def _joined(self, rows: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
-        """Return the numbers of main scores and of pairs, joined over the items that share pairs."""
+        """Return rows ``(batch, places)`` in the shapes of main scores and of pairs.
+
+        The function ``join``, such as `torch.sum`, reduces the axis of the items that share pairs.
+        """
         main, pairs = scores
         count = math.prod(main.shape[1:])
         each = rows[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), rows.shape[1] - count)
@@ -201,7 +205,7 @@ class Pairs(Gpu):
         shape = scores[0].shape[1:]
         used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
         if len(shape) > 1 + self._axes:
-            used = used.amax(-2)  # of segments of all lengths
+            used = used.amax(-2)  # over the lengths of segments
         return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)
 
 

@@ -19,11 +19,14 @@ from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 
 SMALLEST, LARGEST = 512, 4096
-"""The bounds of the entries in a tile: few threads should idle, and registers must suffice."""
+"""The bounds of the number of entries in a tile: few threads should idle, and registers must suffice."""
 
 
 class Tile(NamedTuple):
-    """The number of rows processed at a time, and of terms of each; tall if neighbouring threads take rows."""
+    """The number of rows that are processed at a time, and of terms of each.
+
+    A tile is tall if neighbouring threads take neighbouring rows, else they take neighbouring terms of a row.
+    """
 
     rows: int
     terms: int
@@ -48,12 +51,13 @@ class Table(NamedTuple):
             the longest of the first of these runs, of the second, and so on.
         ends: ``(4, sizes)``: the columns of `Program.ends`, and the number of stages that a size needs.
         leaves: The cells that are 1.
-        maker: ``(cells,)``, the row that makes a cell; negative for leaves.
-        same: ``(cells,)``, the cell that each is a copy of.
+        maker: ``(cells,)``, the row that makes each cell; -1 if none does.
+        same: ``(cells,)``, the cell that each cell is a copy of, or itself.
         starts, runs: The uses of cells; see `uses.Uses`.
         weight_starts, weight_runs: The uses of weights of single terms; None if they are not needed.
         weight_order: These weights, those with most uses first.
-        weight_longest: ``(most runs, tiles)``, for each tile of them the longest of their first runs, and so on.
+        weight_longest: ``(most runs, tiles)``, for each tile of these weights the longest of their first runs, of
+            their second runs, and so on.
         places: ``(weights,)``, the place of each weight's score in the row of an item.
         distinct: Whether no place has two weights.
         cells: The number of cells.
@@ -98,7 +102,10 @@ class Tables:
         self._cache: ArrayCache[Table] = ArrayCache()
 
     def get(self, sizes: Sequence[Any], shape: Sequence[int], device: torch.device) -> Table:
-        """Return the table of items up to some sizes, with scores at places of a shape."""
+        """Return the table of items up to some sizes, the arguments of ``build``.
+
+        ``shape`` has the sizes of the axes of places of the main scores.
+        """
 
         def made() -> Table:
             return make(self.build(*sizes), shape, device, self._scored_terms)
@@ -107,10 +114,10 @@ class Tables:
 
 
 def make(program: Program, shape: Sequence[int], device: torch.device, scored_terms: bool) -> Table:
-    """Build the table of a program on a device.
+    """Build the table of a program on a device; the arguments are those of `Tables`.
 
     Raises:
-        ValueError: If two sums have one weight.
+        ValueError: If two rows multiply their sums by the same weight.
     """
     rows, ends = rows_of(program), program.ends
     whole = rows[rows[:, WEIGHT] >= 0, WEIGHT]
@@ -157,9 +164,9 @@ def _extent_of(program: Program) -> Extent:
 
 
 def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) -> Tile:
-    """Return a tile for ``wide`` parallel runs of these lengths; tiles take about equal time.
+    """Return a tile for about ``wide`` runs at a time, of these lengths; tiles take about equal time.
 
-    It is tall if runs are short, or not contiguous. ``largest`` bounds broad tiles of float32.
+    It is tall if runs are short, or not contiguous (``in_rows``). ``largest`` bounds the number of its entries.
     """
     deep = lengths.mean() if len(lengths) else 1
     tall = bool(deep < 8) or not in_rows
@@ -169,9 +176,9 @@ def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) ->
 
 
 def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
-    """Return the weights that have uses, those with most uses first, and the longest runs of each tile.
+    """Return the weights that have uses, those with most uses first, and `Table.weight_longest`.
 
-    The latter is ``(most runs, tiles)``: for each tile of ``size`` weights, the longest first run, second run, ...
+    ``size`` is the number of weights in a tile.
     """
     longest = uses.longest(weights)
     order = np.argsort(-longest.sum(0), kind="stable")[: np.count_nonzero(np.diff(weights.starts))]
@@ -182,12 +189,13 @@ def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
 
 
 def _are_in_rows(runs: Array) -> bool:
-    """Return True if most members of runs of uses are contiguous."""
+    """Return True if most uses are in runs with strides of at most 1, given ``runs (7, runs)`` of `uses.Uses`."""
     near = (np.abs(runs[1:6:2]) <= 1).all(0)
     return bool((near * runs[-1]).sum() * 2 > runs[-1].sum())
 
 
 def _power_of_two(least: float) -> int:
+    """Return the smallest power of two, 1 or more, that is at least a number."""
     return 1 << max(int(np.ceil(least)) - 1, 0).bit_length()
 
 
@@ -209,7 +217,10 @@ def _stages_needed(ends: Array, maker: Array, stage: Array) -> Array:
 
 
 def _at_each(bounds: Array, column: Array) -> Array:
-    """Return the largest number of each stage, and a final 0."""
+    """Return the largest entry of ``column (rows,)`` in each stage, and a final 0.
+
+    ``bounds (stages + 1,)`` are the first rows of stages, and the number of rows.
+    """
     result = np.zeros(len(bounds), np.int64)
     if len(column):
         result[:-1] = np.maximum.reduceat(column, bounds[:-1])

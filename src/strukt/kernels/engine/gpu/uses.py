@@ -1,7 +1,8 @@
 """The uses of cells and weights, so that kernels gather outside sums instead of scattering them.
 
-Scattering needs atomic additions, which are slow and not deterministic. A use has three numbers, or columns: the
-row that uses the cell or the weight, and the two other factors of the term.
+Scattering needs atomic additions, which are slow and not deterministic. A use is a term with the cell or the
+weight as a factor. It has three numbers, or columns: the row of the term, as its cell ``out``, and the two other
+factors.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from strukt.kernels.jit import kernel
 
 
 class Uses(NamedTuple):
-    """The uses of each cell, or of each weight: the terms that have it as a factor, as runs with constant strides.
+    """The uses of each cell, or of each weight, as runs of uses whose columns have constant strides.
 
     Attributes:
-        starts: ``(things + 1,)``, the offset of the runs of each thing, that is, each cell or weight.
-        runs: ``(7, runs)``: first entry and stride of the three columns, then the length. Negative columns are
-            absent.
+        starts: ``(things + 1,)``; cell or weight t has the runs ``starts[t]`` to ``starts[t + 1] - 1``.
+        runs: ``(7, runs)``: first entry and stride of each of the three columns, then the length. A column with a
+            negative first entry is absent.
     """
 
     starts: Array
@@ -31,7 +32,10 @@ class Uses(NamedTuple):
 
 
 def of_cells(program: Program) -> Uses:
-    """Return the uses of cells in rows: the row, as its cell ``out``; the other cell; the weight of the term."""
+    """Return the uses of cells that rows make; the columns are the row, the other cell, the weight of the term.
+
+    A cell that is a copy (mirror) has none; its uses are those of the original.
+    """
     out, left, right, each = _terms(program)
     same = originals(program)
     both = right >= 0
@@ -44,7 +48,7 @@ def of_cells(program: Program) -> Uses:
 
 
 def of_weights(program: Program) -> Uses:
-    """Return the uses of weights of single terms: the row, as its cell ``out``, and the cells of the term."""
+    """Return the uses of the weights of single terms; the columns are the row and the two cells of the term."""
     out, left, right, each = _terms(program)
     some = each >= 0
     return _runs(program, each[some], [out[some], left[some], right[some]], 3, len(program.places))
@@ -58,7 +62,10 @@ def originals(program: Program) -> Array:
 
 
 def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
-    """Return the cell, the factors and the weight of every term of the rows before the total."""
+    """Return, for every term, the ``out`` of its row, its left and right cell and its weight, ``(terms,)`` each.
+
+    Missing factors are -1. The row that `ProgramBuilder.build` may add for the total is left out.
+    """
     rows = rows_of(program)
     counts = rows[:, COUNT]
     row = np.repeat(np.arange(len(rows)), counts)
@@ -70,7 +77,11 @@ def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
 
 
 def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int, things: int) -> Uses:
-    """Join the uses of each thing to runs; the first ``cell_columns`` are cells, which copies may replace."""
+    """Join the uses of each thing to runs, the longest first.
+
+    ``used (uses,)`` is the thing of each use, and ``columns`` are ``(uses,)`` each. The first ``cell_columns`` of
+    them are cells, which their copies may replace.
+    """
     order = np.lexsort((columns[0], used))
     used, columns = used[order], [column[order] for column in columns]
     twins = np.arange(len(program.maker), dtype=np.int32)
@@ -83,7 +94,10 @@ def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int
 
 
 def _side_by_side(used: Array, cells: Array, twins: Array) -> Array:
-    """Return cells, replaced by their copies where only the copies are contiguous in the uses of a thing."""
+    """Return cells, replaced by their copies where only the copies are contiguous in the uses of a thing.
+
+    ``used`` and ``cells`` are ``(uses,)``, and ``twins (cells,)`` is the copy or the original of each cell.
+    """
     copies = np.where(cells >= 0, twins[cells], -1)
 
     def are_near(numbers: Array) -> Array:
@@ -131,7 +145,10 @@ def _join(used: Array, columns: Array, things: int) -> tuple[Array, Array]:
 
 @kernel
 def _goes_on(columns: Array, first: int, length: int) -> bool:
-    """Return True if one more use continues the strides of a run; absent columns must stay absent."""
+    """Return True if the use ``first + length`` continues the strides of the run of this length from ``first`` on.
+
+    Columns that are absent in the run must be absent in the use, too.
+    """
     for column in range(3):
         start, value = columns[column, first], columns[column, first + length]
         if (start < 0) != (value < 0):

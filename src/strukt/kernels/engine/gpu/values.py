@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 Namer = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""A function of the scores of values ``(batch, places, features, values)``, the marks of some weights
-``(batch, count, used)`` and their places, to the codes of their values: ``sum(value * values**feature)``."""
+"""A function of the scores of values ``(batch, places, features, values)``, and of the marks ``(batch, count,
+used)`` of some weights and their places, to the codes of their values. A code is the sum, over features f, of the
+index of the value times the number of values to the power of f."""
 
 
 def best(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
@@ -32,10 +33,11 @@ def searched(scores: Tensor, marks: Tensor, place: Tensor) -> Tensor:
 
 
 def _at(scores: Tensor, place: Tensor) -> Tensor:
+    """Return the scores of the values at some places, ``(batch, count, used, features, values)``."""
     return scores[torch.arange(len(scores), device=scores.device)[:, None, None], place]
 
 
 def _codes(scores: Tensor) -> Tensor:
-    """Return the code of the values of the highest scores ``(..., features, values)``."""
+    """Return the code ``(...)`` of the values with the highest ``scores (..., features, values)``."""
     units = scores.shape[-1] ** torch.arange(scores.shape[-2], device=scores.device)
     return (scores.argmax(-1) * units).sum(-1)
