@@ -14,7 +14,7 @@ Made = TypeVar("Made", bound="tuple[Any, ...]")
 
 
 class ArrayCache(Generic[Made]):
-    """A cache of tuples of arrays, by key."""
+    """A cache of tuples of arrays or tensors, by key, for any number of threads."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[Hashable, Made] = OrderedDict()

@@ -156,7 +156,7 @@ class Backend(TableOperators):
         return main.shape[1 : 1 + self._place_dim]
 
     def _no_names(self, main: Tensor, options: Sequence[Any], count: int) -> Names:
-        """Allocate ``count`` events of each item, in which nothing is used yet."""
+        """Allocate ``count`` events of each item, whose entries are all -1."""
         places = self._places(main)
         others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])
@@ -165,7 +165,7 @@ class Backend(TableOperators):
 
 
 class RowBackend(Backend):
-    """The backend of a structure with several tensors of scores, concatenated in one row for each item.
+    """The backend of a structure with several tensors of scores, concatenated to one row for each item.
 
     Args:
         build: ``build(n, *options, *shapes)`` writes the program of items of length n >= 1, given the shapes of
@@ -212,7 +212,7 @@ class CodeBackend(Backend):
 
     scores = 2
     sparsemap: Any = None
-    """None: bits of 0 are not parts, so structures are not lists of parts."""
+    """None: a bit of 0 has a score but is no part, so a list of parts does not make up a structure."""
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         positive, negative = (numpy_of(each) for each in scores)

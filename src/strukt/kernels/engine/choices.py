@@ -2,7 +2,9 @@
 
 Unless a docstring says otherwise, ``scores`` are those of an item as in `strukt.kernels.engine.weights`, ``places
 (weights,)`` has the place of each weight among them, ``used (count,)`` the weights of a structure, ``codes
-(count,)`` the codes of their values, and ``state (1,)`` is that of the random numbers.
+(count,)`` the codes of their values, and ``state (1,)`` is that of the generator of random numbers
+(`strukt.kernels.cpu_sample.uniform`). The code of a weight is the sum, over its features f, of the index of the
+chosen value times the number of values to the power of f.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, result: Array) -> None:
-    """Raise ``result`` to the best score, for each value of each weight, of a structure with this value.
+    """Raise ``result``, for each value of each weight, to the best score of a structure that chooses it.
 
     ``result`` has the shape of the scores. For each weight, ``parts (weights,)`` plus ``shift`` is the best score
-    of a structure with it.
+    of a structure with it. Larger entries of ``result`` remain: several weights may have one place.
     """
     kept_apart()
     for i in range(places.shape[0]):
@@ -31,6 +33,7 @@ def raise_values(scores: Array, places: Array, shift: float, parts: Array, resul
 
 @inner
 def _raise_value(scores: Array, place: int, bound: float, result: Array) -> None:
+    """Raise ``result`` at one place; ``bound`` is the best score of a structure with the weight."""
     if scores.ndim == 1:
         result[place] = max(result[place], bound)
     else:
@@ -46,11 +49,11 @@ def name(
     places: Array, used: Array, count: int, alternatives: int, kinds: int, codes: Array, events: Array,
     named: Array,
 ) -> None:  # fmt: skip
-    """Write the event of a structure: at each position the kind of its alternative, and the code of its values.
+    """Write an event: the kinds of its weights (``events``) and the codes of their values (``named``).
 
-    ``events`` and ``named`` are ``(positions,)``, or empty if not requested; weights whose positions lie beyond
-    them are not part of events. The structure uses the weights ``used (count,)`` with values ``codes (count,)``;
-    ``places (weights,)``.
+    A weight at a place is one of ``alternatives`` at the position ``place // alternatives``, and its kind is
+    ``place % kinds``. Both results are ``(positions,)``, or empty if not requested. Weights whose positions lie
+    beyond them are not part of the event, and positions without a weight are left unchanged.
     """
     for i in range(count):
         place = places[used[i]]
@@ -66,10 +69,11 @@ def choose_values(
     scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, deviation: int,
     score: float, workspace: Array, codes: Array,
 ) -> None:  # fmt: skip
-    """Choose the values of the weights ``used (count,)`` of the structure of a rank; write ``codes (count,)``.
+    """Choose the values of the first ``count`` weights in ``used``, of the structure of a rank; write ``codes``.
 
-    The first of these choices is at ``place`` of the search; the choices up to place ``deviation`` are fixed.
-    ``scores`` are ``(places, features, values)``, ``places (weights,)``; ``workspace (values,)`` is overwritten.
+    The first of these choices is at ``place`` of the search. The choices up to place ``deviation`` are recorded
+    there; at later places the best value is chosen (`strukt.kernels.cpu_kbest.choice_of_value`). ``score`` is that
+    of the structure. ``scores`` are ``(places, features, values)``, and ``workspace (values,)`` is overwritten.
     """
     kept_apart()
     for i in range(count):
@@ -85,7 +89,7 @@ def choose_values(
 
 @inner
 def features_of(scores: Array) -> int:
-    """Return the number of features of a weight with a choice of values, from the scores of a batch."""
+    """Return the number of features of each weight, from the scores of a batch; 0 if a weight is one score."""
     if scores.ndim == 2:
         return 0
     return scores.shape[2]  # type: ignore[no-any-return]
@@ -93,7 +97,10 @@ def features_of(scores: Array) -> int:
 
 @inner
 def as_scores(numbers: Array, scores: Array) -> Array:
-    """Return ``numbers (main places x values,)`` as the main scores of an item, with one feature."""
+    """Return a view of ``numbers``, a vector of all main scores, with the axes of the ``scores`` of an item.
+
+    If weights are sums over values, they have one feature.
+    """
     if scores.ndim == 1:
         return numbers[:]
     return numbers.reshape(-1, 1, scores.shape[2])
@@ -101,7 +108,10 @@ def as_scores(numbers: Array, scores: Array) -> Array:
 
 @inner
 def best_part(scores: Array, place: int) -> int:
-    """Return the index of the part that is a weight with its best value; weights have one feature."""
+    """Return the index of the best value of a weight in the flat scores, or its place if it is one score.
+
+    If weights are sums over values, they have one feature.
+    """
     if scores.ndim == 1:
         return place
     return place * scores.shape[2] + best_of(scores, place, 0)  # type: ignore[no-any-return]
@@ -109,7 +119,10 @@ def best_part(scores: Array, place: int) -> int:
 
 @inner
 def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
-    """Return `summed_shares` of all weights, or of none if not ``requested`` or if they have only two values."""
+    """Return `summed_shares` of all weights, for `draw`; without rows if not ``requested``, or if not needed.
+
+    They are not needed for weights that are one score, or whose features have two values.
+    """
     if scores.ndim == 1:
         return np.empty((0, 0, 0))
     return summed_shares(scores, places if requested and scores.shape[2] > 2 else places[:0])
@@ -117,7 +130,10 @@ def shares_at_once(scores: Array, places: Array, requested: bool) -> Array:
 
 @inner
 def draw(scores: Array, places: Array, used: Array, sums: Array, state: Array, codes: Array) -> None:
-    """Draw the values of the weights that a structure uses; write ``codes``. ``sums`` is from `shares_at_once`."""
+    """Draw the values of the weights ``used`` by a structure, and write ``codes``, unless weights are one score.
+
+    ``sums`` is the result of `shares_at_once`.
+    """
     if scores.ndim > 1:
         if scores.shape[2] == 2:
             draw_pairs(scores, places[used], state, codes)
@@ -129,7 +145,7 @@ def draw(scores: Array, places: Array, used: Array, sums: Array, state: Array, c
 
 @inner
 def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None:
-    """Draw one of two values for each feature of the weights at these places; write their codes."""
+    """Draw one of two values for each feature of the weights at ``places (count,)``; write their codes."""
     kept_apart()
     odds = pair_odds(scores, places)
     for i in range(places.shape[0]):
@@ -144,7 +160,7 @@ def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None
 
 @inner
 def summed_shares(scores: Array, places: Array) -> Array:
-    """Return the cumulative shares of values, ``(weights, features, values)``, for `draw_values`."""
+    """Return running sums over the values of a feature of their shares, ``(weights, features, values)``."""
     kept_apart()
     sums = value_shares(scores, places)
     for i in range(places.shape[0]):
@@ -156,7 +172,7 @@ def summed_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def draw_values(sums: Array, rows: Array, state: Array, codes: Array) -> None:
-    """Draw the values of the weights of a structure, given their rows in ``sums``; write ``codes (rows,)``."""
+    """Draw the values of weights, given their ``rows (count,)`` in the `summed_shares`; write their ``codes``."""
     kept_apart()
     flat, width = sums.reshape(-1), sums.shape[2]
     for i in range(rows.shape[0]):

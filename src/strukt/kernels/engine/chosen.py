@@ -18,9 +18,9 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 @inner
 def _load(table: Table, scores: Array, weight_scores: Array) -> float:
-    """Write the scores of an item's weights, levelled, to ``weight_scores``; return the total that was subtracted.
+    """Write the best scores of an item's weights to ``weight_scores``, levelled by `max_inside_outside.level`.
 
-    See `max_inside_outside.level`.
+    Return the total that this subtracts from the score of every structure; -inf if there is no structure.
     """
     weights.gather_best(scores, table.places, weight_scores)
     return max_inside_outside.level(weight_scores, table.groups, table.times)
@@ -31,10 +31,11 @@ def kbest(
     table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array, named: Array,
     best_scores: Array,
 ) -> None:  # fmt: skip
-    """Write the k best structures and their scores ``best_scores (batch, k)``, padded with -inf.
+    """Write the k best structures, ``events`` and ``named (batch, k, positions)``, and ``best_scores (batch, k)``.
 
-    The padding of ``events`` and ``named (batch, k, positions)`` is left unchanged; see `choices.name`. The other
-    arrays are ``items`` and ``scores``, see `strukt.kernels.engine.items`.
+    Where an item has fewer structures, the entries are left unchanged, as are positions without a weight: the
+    caller fills events with -1 and scores with -inf. For ``alternatives``, ``kinds``, ``events`` and ``named`` see
+    `choices.name`; for ``items`` and ``scores`` see `strukt.kernels.engine.items`.
     """
     k, chosen = best_scores.shape[1], table.used * choices.features_of(scores)
     weight_scores, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
@@ -72,8 +73,8 @@ def sample(
 ) -> None:  # fmt: skip
     """Draw one structure for each of the seeds ``(batch, count)`` in columns first, first + step, and so on.
 
-    Writes ``events`` and ``named (batch, count, positions)`` as `kbest` does. ``items``, ``ring``, ``scores`` and
-    ``chart`` are those of `strukt.kernels.engine.items`.
+    The structures are written to ``events`` and ``named (batch, count, positions)``, as by `kbest`. ``items``,
+    ``ring``, ``scores`` and ``chart`` are those of `strukt.kernels.engine.items`; the items must have structures.
     """
     cells, size = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
@@ -104,7 +105,8 @@ def sample(
 def max_marginals(table: Table, items: Array, scores: Array, result: Array) -> None:
     """Write, for each entry of ``scores``, the best score of a structure that uses it, in the same shape.
 
-    ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
+    Entries that no structure uses are left unchanged: the caller fills ``result`` with -inf. ``items`` and
+    ``scores`` are those of `strukt.kernels.engine.items`.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight_scores, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
@@ -124,7 +126,7 @@ def max_marginals_gradient(
 ) -> None:
     """Add to ``grads`` the parts of the structures that attain `max_marginals`, times their ``factors``.
 
-    All arrays but ``items (count,)`` have the shape of the scores. ``factors`` is overwritten.
+    All arrays but ``items (count,)`` have the shape of the scores of the batch. ``factors`` is overwritten.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight_scores, value, within = np.empty(count), np.empty(cells), np.empty(cells)
@@ -147,10 +149,11 @@ def sparsemap(
     table: Table, items: Array, scores: Array, places: int, begin: Start, settings: Settings, sets: ActiveSet,
     result: Result, thread: int,
 ) -> None:  # fmt: skip
-    """Run SparseMAP, for weights with one feature. Each thread uses one active set of ``sets``.
+    """Run SparseMAP with the best structure as its oracle; write its structures and weights to ``result``.
 
-    The first ``places`` of an item are main scores; others contribute to the scores of structures only. ``items``
-    and ``scores`` are those of `strukt.kernels.engine.items`.
+    If weights are sums over values, they have one feature. The first ``places`` of an item are main scores; others
+    contribute to the scores of structures only. ``thread`` is the index of the active set in ``sets`` to use.
+    ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
     """
     weight_scores, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
@@ -176,7 +179,7 @@ def sparsemap(
 
 @inner
 def _copy(places: Array, scores: Array, main: Array) -> None:
-    """Copy the main scores that have a weight. All others are padding, which is never used."""
+    """Copy the scores that have a weight to ``main``, if they are main scores. The rest is padding, never used."""
     for place in places:
         if place < main.shape[0]:
             main[place] = scores[place]
@@ -186,9 +189,10 @@ def _copy(places: Array, scores: Array, main: Array) -> None:
 def _sort_parts(
     places: Array, used: Array, count: int, scores: Array, main: int, parts: Array
 ) -> tuple[int, float]:
-    """Write the main parts of the best structure in ascending order, as the active set needs them.
+    """Write the main parts of the best structure to ``parts``, in ascending order, as the active set needs them.
 
-    Places below ``main`` are main scores. Return the number of main parts, and the sum of all other scores.
+    The structure uses the first ``count`` weights in ``used``; places below ``main`` are those of main scores.
+    Return the number of main parts, and the sum of the other scores of the structure.
     """
     result, extra = 0, 0.0
     for i in range(count):

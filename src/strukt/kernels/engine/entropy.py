@@ -1,7 +1,8 @@
-"""Entropies and cross-entropies: the expected surprise of the choice of each cell among its terms.
+"""Entropies and cross-entropies: the expected surprise of the choices of terms that make up a structure.
 
-They are sums of nonnegative terms, so nothing cancels, for scores of any size: the surprise of a term of small
-share is computed by logarithms, that of a dominant term from the shares of the others.
+The surprise of a choice is -log of the share of the chosen term in its sum. Nothing cancels, for scores of any
+size, because surprises are not negative: that of a term of small share is computed by logarithms, that of a
+dominant term from the shares of the others.
 
 Arrays that a docstring does not describe are those of `strukt.kernels.engine.inside_outside`.
 """
@@ -50,11 +51,11 @@ def surprise(
 ) -> None:  # fmt: skip
     """Write the expected surprise of the choices at and below each cell, ``expected (cells,)``.
 
-    Choices are made with the shares of ``value``, and their surprise is minus the log of their shares of
-    ``other_value``.
-    ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``workspace``, ``powers`` and
-    ``surprises (terms,)`` are overwritten; ``same`` is True if the other numbers are these;
-    ``inner_surprise (weights,)`` is the surprise within each weight (`features.surprises`).
+    Terms are chosen by their shares in the cells ``value``, and a choice has the surprise -log of its share in the
+    cells ``other_value``. ``logs (cells,)`` and ``weight_logs (weights,)`` are the logarithms of the other cells
+    and weights; ``same`` is True if both are the same. ``inner_surprise (weights,)`` is the expected
+    surprise of the values of each weight (`feature_surprises.surprises`). ``workspace``, ``powers`` and
+    ``surprises (terms,)`` are overwritten.
     """
     kept_apart()
     expected[:] = 0.0
@@ -88,11 +89,11 @@ def surprise_change(
     workspace: Array, powers: Array, surprises: Array, same: bool, inner_surprise: Array, mass: Array,
     expected: Array, changes: Array, parts: Array,
 ) -> None:  # fmt: skip
-    """Write the gradient of the expected surprise with respect to the scores of the choices, ``parts (weights,)``.
+    """Write the gradient of the expected surprise with respect to the logs of ``weight``, ``parts (weights,)``.
 
-    This is `strukt.kernels.engine.growth.change` with the surprise of each term as its direction. `surprise` and
-    `inside_outside.outside` must run first: their results are ``expected`` and ``mass``. ``changes (cells,)`` is
-    workspace; the other arguments are those of `surprise`.
+    The other weights are constants. This is `strukt.kernels.engine.growth.change` with the surprise of each term
+    as its direction. `surprise` and `inside_outside.outside` must run first: their results are ``expected`` and
+    ``mass``. ``changes (cells,)`` is overwritten; the other arguments are those of `surprise`.
     """
     kept_apart()
     changes[:] = 0.0

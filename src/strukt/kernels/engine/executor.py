@@ -1,4 +1,4 @@
-"""Table programs in PyTorch, in a few operations for each stage: for devices without kernels.
+"""Table programs in PyTorch, for devices without kernels: a few operations compute each stage.
 
 The references of structures are differentiated by autograd, and take up to a hundred operations for each word of
 an item. Here each stage takes three for its sums, and two for its part of the gradient.
@@ -66,7 +66,7 @@ class Executor:
         return alone(tuple(part.to(factors.dtype) for part in parts))
 
     def _step(self, arguments: Sequence[Any]) -> tuple[list[Tensor], Sequence[Any], _Step]:
-        """Return the scores as `precise` converts them, the options, and a `_Step` that computes on the batch."""
+        """Return the scores converted by `precise`, the options, and the `_Step` of the batch."""
         layout, (inputs, lengths, options) = self._layout, self._layout._split(arguments)
         scores = [precise(score) for score in inputs]
         sizes, shape, device = layout._sizes(scores, options), layout._places(scores), scores[0].device
@@ -100,7 +100,7 @@ class _Step:
         self._end_factors = plan.ends[index + 1].permute(1, 2, 0)  # (terms, width, batch)
 
     def inside(self) -> Tensor:
-        """Fill the memory with totals, and return those of the items."""
+        """Fill the memory with the totals of sums, and return the log-partitions of the items, ``(batch,)``."""
         for stage in self.plan.stages:
             factors = self.memory.index_select(0, self._factors_of(stage))
             terms = factors.view(stage.sums, stage.terms, self._width, -1).sum(2)
@@ -122,11 +122,11 @@ class _Step:
         return uses[CONSTANTS : self._base].T
 
     def _factors_of(self, stage: Stage) -> Tensor:
-        """Return the places of the factors of the terms of a stage, those of one term after those of another."""
+        """Return the places of the factors of the terms of a stage, ``(terms * width,)``, term by term."""
         return self.plan.factors[stage.first : stage.last].flatten()
 
     def _ends(self) -> Tensor:
-        """Return the terms of the total of each item, ``(terms, batch)``."""
+        """Return the logs of the terms of the total of each item, ``(terms, batch)``."""
         return self.memory.gather(0, self._end_factors.flatten(0, 1)).view(self._end_factors.shape).sum(1)
 
     def _shares(self) -> Tensor:
@@ -144,10 +144,10 @@ def _part(values: Tensor, stage: Stage) -> Tensor:
 
 
 def _repeated(values: Tensor, width: int) -> Tensor:
-    """Return a view with each number of a term once for each of its factors, on an axis before the batch."""
+    """Return numbers of terms ``(..., batch)`` once for each factor, as a view ``(..., width, batch)``."""
     return values.unsqueeze(-2).expand(*values.shape[:-1], width, values.shape[-1])
 
 
 def _shares(terms: Tensor, totals: Tensor) -> Tensor:
-    """Return the exponentials of terms less totals; 0 where a total is -inf, or of padding, which may be NaN."""
+    """Return the shares of terms in totals, both as logs; 0 where a total is -inf, or NaN as in padding."""
     return (terms - totals).exp_().masked_fill_((totals > NEG_INF).logical_not_(), 0.0)

@@ -1,4 +1,7 @@
-"""Expected surprises of the values of features under other scores; see `strukt.kernels.engine.features`."""
+"""Expected surprises of the values of features under other scores; see `strukt.kernels.engine.features`.
+
+The surprise of a value is -log of its share under the other scores, in nats.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from strukt.kernels.jit import inner, kept_apart
 def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
     """Write the expected surprise of the values of each weight under ``others``, ``inner_surprise (weights,)``.
 
-    It is 0 for a weight that is impossible in ``weight_scores``, and +inf for one that only ``others`` forbid.
-    `spread_change` with ``others`` as directions and sign -1 computes the gradient.
+    It is 0 for a weight that is impossible in ``weight_scores``, and +inf if only ``others`` forbid the weight, or
+    one of its values. `features.spread_change` with ``others`` as directions and sign -1 computes the gradient.
     """
     kept_apart()
     inner_surprise[:] = 0.0
@@ -31,10 +34,11 @@ def surprises(scores: Array, others: Array, places: Array, weight_scores: Array,
 
 @inner
 def _surprise(shares: Array, others: Array, relatives: Array) -> float:
-    """Return the expected surprise of values under ``others``, whose weights relative to the best are given.
+    """Return the expected surprise of the values of a feature under ``others``; all arrays are ``(values,)``.
 
-    The surprise of the best value is log(1 + r), where r is the sum of the other relative weights. That of any
-    other value is larger by the difference of their scores.
+    ``relatives`` are the weights of values under ``others`` relative to that of the best one. The surprise of the
+    best value is log(1 + r), where r is the sum of the other relative weights. That of any other value is larger
+    by the difference of their scores.
     """
     best, rest, expected = 0, 0.0, 0.0
     for value in range(1, others.shape[0]):
@@ -53,7 +57,10 @@ def _surprise(shares: Array, others: Array, relatives: Array) -> float:
 def _pair_surprises(
     scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array
 ) -> None:
-    """Write the expected surprises for two values: the surprise of the better one is log(1 + odds)."""
+    """Write the expected surprises for features with two values.
+
+    The surprise of the better one is log(1 + odds), and that of the worse one larger by the gap of their scores.
+    """
     odds, other_odds = pair_odds(scores, places), pair_odds(others, places)
     for i in range(places.shape[0]):
         if weight_scores[i] == -np.inf:

@@ -2,7 +2,7 @@
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
 structure that uses a weight chooses one value of each of the weight's features. So the weight is the product over
-features of the sum over values, and the program needs no cells for them.
+features of the sum over values of exp(score), and the program needs no cells for values.
 
 ``scores (places, features, values)`` are those of an item, ``directions`` have the same shape, and ``places
 (weights,)`` has the place of each weight among them.
@@ -35,7 +35,10 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
 
 @inner
 def _gather_pairs(scores: Array, places: Array, weight_scores: Array, products: Array) -> None:
-    """Write the best score of each weight, and the weight relative to that, for features with two values."""
+    """Write the best score of each weight to ``weight_scores``, and the weight relative to it to ``products``.
+
+    Features have two values.
+    """
     odds = pair_odds(scores, places)
     for i in range(places.shape[0]):
         total, product = 0.0, 1.0
@@ -63,7 +66,11 @@ def pair_odds(scores: Array, places: Array) -> Array:
 
 @inner
 def _gather_values(scores: Array, places: Array, weight_scores: Array, products: Array) -> None:
-    """Write best scores and relative weights for any number of values, of few features, without overflow."""
+    """Write best scores and relative weights for any number of values.
+
+    A relative weight is at most the number of values to the power of that of features: it overflows only if there
+    are hundreds of features.
+    """
     ratios = relative(scores, places)
     for i in range(places.shape[0]):
         weight_scores[i] = 0.0
@@ -123,9 +130,10 @@ def value_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Distribute the uses ``parts (weights,)``, times a factor, over values; add to ``used``, shaped like scores.
+    """Add the uses of weights, ``parts (weights,)``, times a factor and the share of each value, to ``used``.
 
-    Loops take arrays, not tables: taking an array from a tuple costs reference counting each time.
+    ``used`` has the shape of the scores. The arguments are arrays, not a table: taking an array from a tuple in a
+    loop costs reference counting each time.
     """
     kept_apart()
     if scores.shape[2] == 2:
@@ -141,7 +149,7 @@ def spread(scores: Array, places: Array, factor: float, parts: Array, used: Arra
 
 @inner
 def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Spread over features with two values, vectorised."""
+    """Compute `spread` for features with two values, vectorised."""
     odds, whole = pair_odds(scores, places), scores.dtype.type(1.0)
     for i in range(places.shape[0]):
         mass = scores.dtype.type(factor * parts[i])
@@ -173,6 +181,7 @@ def mean_directions(scores: Array, places: Array, weight_scores: Array, directio
 
 @inner
 def _mean_pairs(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
+    """Compute `mean_directions` for features with two values; impossible weights are left unchanged."""
     odds, whole = pair_odds(scores, places), scores.dtype.type(1.0)
     for i in range(places.shape[0]):
         if weight_scores[i] == -np.inf:
@@ -188,9 +197,10 @@ def _mean_pairs(scores: Array, places: Array, weight_scores: Array, directions: 
 
 @inner
 def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
-    """Write the directions of a feature's values minus that of the most probable value, to limit cancellation.
+    """Write ``moves (values,)``: the direction of each value of a feature minus that of the most probable value.
 
-    Return the index of the most probable value, and the mean of ``moves (values,)``.
+    The difference limits cancellation; it is 0 for values of share 0. Return the index of the most probable value,
+    and the mean of the moves under the shares.
     """
     best, mean = 0, 0.0
     for value in range(1, shares.shape[0]):
@@ -230,9 +240,10 @@ def _change_pairs(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add changes for two values: mass x p (1 - p) x the difference of their directions.
+    """Compute `spread_change` for two values of shares p and 1 - p.
 
-    The directions of a weight without mass may be infinite.
+    The share of a value changes by plus or minus p (1 - p) times the difference of their directions, which may be
+    infinite for a weight without mass.
     """
     odds, as_type = pair_odds(scores, places), scores.dtype.type
     for i in range(places.shape[0]):

@@ -1,4 +1,7 @@
-"""Tables beside dedicated kernels: for operators that the kernels lack, and for items that underflow in them."""
+"""Tables of structures with kernels of their own.
+
+They provide operators that these kernels lack, and the results of items that underflow in them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from strukt.kernels.memory import empty
 
 
 class Flat(TableOperators, ABC):
-    """The table of a structure with dedicated kernels; their charts lack the cells, so these are recomputed."""
+    """The table of a structure whose kernels have charts of their own, so that its cells are always recomputed."""
 
     def _run_rings(
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
@@ -38,9 +41,10 @@ class Flat(TableOperators, ABC):
 class FlatPairs(Flat, RowBackend):
     """The backend of a structure with main scores and scores of pairs, which several items may share.
 
-    A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. Its
-    program is ``build(n, *constants, *shapes)``: the item's length, its constants (other lengths, each passed as
-    ``(batch,)``), and the shapes of both tensors. ``cells`` takes the same for the largest item.
+    The row of an item has its main scores, from ``(batch, ...)``, then those of pairs, from ``(g, ...)``, where
+    consecutive batch / g items share an entry. The program of an item is ``build(n, *constants, *shapes)``: its
+    length, its constants (other lengths, passed to operators as ``(batch,)`` each), and the shapes of both tensors
+    without the batch. ``cells`` takes the same for the largest item, and bounds the number of its cells.
     """
 
     def __init__(self, build: Callable[..., Program], cells: Callable[..., int], event_dim: int = 1) -> None:
@@ -57,7 +61,7 @@ class FlatPairs(Flat, RowBackend):
 
 
 class ExtendedPairs(FlatPairs):
-    """A `FlatPairs` in mantissas and exponents, for items that underflow otherwise; it shares the tables."""
+    """A `FlatPairs` that computes in extended numbers only, for items that underflow; it shares the tables."""
 
     def __init__(self, pairs: FlatPairs) -> None:
         vars(self).update(vars(pairs))
@@ -77,9 +81,9 @@ class ExtendedPairs(FlatPairs):
         on_items(kernel, self._groups(scores, lengths, options), EXTENDED_RING, rows, charts, *arrays)
 
     def log_ends(self, *arguments: Any) -> Tensor:
-        """Return the logs of the terms of each total, ``(batch, count)``, up to a constant for each item.
+        """Return the logs of the cells whose sum is the total, ``(batch, count)``, less a constant for each item.
 
-        The last argument is the number of terms.
+        The last argument is ``count``. Items with fewer such cells, or without a structure, are padded with -inf.
         """
         scores, lengths, (*options, count) = self._split(arguments)
         logs = np.full((len(lengths), count), -np.inf)
@@ -89,7 +93,7 @@ class ExtendedPairs(FlatPairs):
 
 
 def indices_of_mark(marks: Array, mark: float) -> Tensor | None:
-    """Return the indices of the items with a mark in ``marks (batch,)``; None, quick to test, if there is none."""
+    """Return the indices ``(count,)`` of the items with ``mark`` in ``marks (batch,)``; None if there are none."""
     return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
 
 
@@ -102,7 +106,7 @@ def compute_chosen(
         function: Computes a batch from the arguments; results beyond those of ``results`` are ignored.
         chosen: ``(count,)``, the indices of these items; None if there are none.
         results: The results of the batch, updated in place. The entries of chosen items are replaced; an entry
-            that several items share is a sum over them, to which the chosen items are added.
+            that several items share is a sum over them, to which the results of the chosen items are added.
         arguments: The arguments of the batch, tensors before numbers; several items may share an entry.
     """
     if chosen is None:

@@ -15,18 +15,20 @@ from strukt.kernels.jit import thread_count
 from strukt.kernels.threads import run
 
 Groups = list[tuple[Table, Array]]
-"""The type of groups: tables, each with the items of its size."""
+"""The type of groups: tables, each with the indices of the items of its size, ``(count,)``."""
 
 EXTENDED_RING = np.empty(0, np.int64)
 """The ring argument of kernels for extended numbers."""
 
 RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
+"""The rings, as charts store them, each with the ring argument of kernels."""
 
 
 def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
-    """Return the groups of the items in each ring, plain numbers first, with the ring; skip impossible items.
+    """Return the groups of the items in each ring, plain numbers first, with the ring argument of kernels.
 
-    ``kinds (batch,)`` has the ring of each item, as in charts (`strukt.kernels.engine.items`).
+    Impossible items are left out. ``kinds (batch,)`` has the ring of each item, as in charts
+    (`strukt.kernels.engine.items`).
     """
     if kinds.tolist().count(PLAIN) == len(kinds):
         return [(groups, None)]
@@ -34,7 +36,7 @@ def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
 
 
 def of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
-    """Return the groups with only the items of one kind, such as `PLAIN`; ``kinds (batch,)`` are those of all."""
+    """Return the groups with only the items of one ring, such as `PLAIN`; ``kinds (batch,)`` are those of all."""
     chosen = ((table, each[kinds[each] == kind]) for table, each in groups)
     return [(table, each) for table, each in chosen if len(each)]
 

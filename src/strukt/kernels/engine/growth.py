@@ -1,7 +1,8 @@
 """Derivatives of totals and marginals: a forward pass over cells (growth), a backward pass to weights (change).
 
-The log of each weight moves along a direction. The growth of a cell is the derivative of its log, the expected
-direction of the weights below it. The two passes multiply the Hessian of the log-partition by the direction.
+The log of each weight moves along a direction. The growth of a cell is the derivative of its log: the expected sum
+of the directions of the weights below it. The two passes multiply the Hessian of the log-partition by the
+direction.
 
 Arrays that a docstring does not describe are those of `strukt.kernels.engine.inside_outside`.
 """
@@ -43,7 +44,7 @@ def growth(
 
 @inner
 def sum_of_one(cells: Array, weights: Array, left: int, right: int, each: int) -> float:
-    """Return the sum of the entries of ``cells`` and ``weights`` at the factors of a single term."""
+    """Return the sum of the entries of ``cells`` and ``weights`` at the factors of a row's only term."""
     total = cells[left]
     if right >= 0:
         total += cells[right]
@@ -59,7 +60,8 @@ def change(
 ) -> None:  # fmt: skip
     """Write the derivative of each weight's use, ``parts (weights,)``, along ``direction``.
 
-    `growth` must run first. ``changes (cells,)`` and ``moves (terms,)`` are workspace.
+    `inside_outside.outside` and `growth` must run first: their results are ``mass`` and ``grown``. ``changes
+    (cells,)`` and ``moves (terms,)`` are overwritten.
     """
     kept_apart()
     changes[:] = 0.0
@@ -88,7 +90,7 @@ def change(
 
 @inner
 def pass_on(left: int, right: int, each: int, share: float, cells: Array, weights: Array) -> None:
-    """Add a share to the entries of ``cells`` and ``weights`` at the factors of a single term."""
+    """Add ``share`` to the entries of ``cells`` and ``weights`` at the factors of a row's only term."""
     cells[left] += share
     if right >= 0:
         cells[right] += share

@@ -1,4 +1,8 @@
-"""Inside-outside: a forward pass computes the total of all structures, a backward pass the uses of weights."""
+"""Inside-outside: a forward pass sums over structures, a backward pass computes expected uses of weights.
+
+The arguments of kernels that a docstring does not describe are those of `inside`. A row is passed as its columns
+(see `Program`); ``whole`` is the weight of the sum, ``each`` the first of the weights of its terms.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +29,17 @@ def inside(
     rows: Array, leaves: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None,
     workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Fill the cells with inside sums.
+    """Fill the cells with inside sums: the total of the subproblem of each cell.
 
     Args:
         rows: The rows of the program.
         leaves: The leaves of the program.
         weight: ``(weights,)``, the weights, or their mantissas.
         power: ``(weights,)``, their exponents; None in plain numbers.
-        value: ``(cells,)``, the result.
-        exponent: ``(cells,)``, the result: exponents; None in plain numbers.
-        workspace: ``(terms,)``, overwritten.
-        powers: ``(terms,)``, workspace for exponents.
+        value: ``(cells,)``, the result: the sums, or their mantissas.
+        exponent: ``(cells,)``, the result: their exponents; None in plain numbers.
+        workspace: ``(terms,)``, overwritten; as long as the longest row.
+        powers: ``(terms,)``, overwritten with exponents.
     """
     kept_apart()
     value[:] = 0.0
@@ -59,7 +63,10 @@ def inside(
 
 @inner
 def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
-    """Fill the cells in plain numbers. This loop takes the most time of all; indices are unsigned throughout."""
+    """Fill all cells but the leaves with inside sums, in plain numbers.
+
+    This loop takes more time than any other, so all its indices are unsigned (see `strukt.kernels.engine.rings`).
+    """
     for s in range(rows.shape[0]):
         left, count = np.uint64(rows[s, LEFT]), np.uint64(rows[s, COUNT])
         right, each = np.uint64(rows[s, RIGHT]), np.uint64(rows[s, EACH])
@@ -87,9 +94,9 @@ def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
 
 @inner
 def better_constant(rows: Array, degree: Array, value: Array, constant: float) -> float:
-    """Return the constant for which the last cell that is in range now would be 1.
+    """Return the constant to subtract per degree for which the last cell that is in range now would be 1.
 
-    ``degree (cells,)`` is the sum of degrees below each cell.
+    ``degree (cells,)`` is the sum of degrees below each cell. If no cell is in range, the constant is unchanged.
     """
     for s in range(rows.shape[0] - 1, -1, -1):
         result = value[rows[s, OUT]]
@@ -100,7 +107,7 @@ def better_constant(rows: Array, degree: Array, value: Array, constant: float) -
 
 @inner
 def log_total(value: Array, exponent: Array | None, top: int) -> float:
-    """Return the log of cell ``top``."""
+    """Return the log of cell ``top``; -inf for 0."""
     if value[top] == 0.0:
         return -np.inf
     log = np.log(value[top])
@@ -111,7 +118,10 @@ def log_total(value: Array, exponent: Array | None, top: int) -> float:
 
 @inner
 def _share_pairs(rate: float, value: Array, mass: Array, left: int, right: int, count: int) -> None:
-    """Add the shares of a row to both cells of each term, in plain numbers: most rows are of this kind."""
+    """Add, for each term of a row, ``rate`` times its value to ``mass`` at its two cells.
+
+    The rate is the mass of the row divided by its sum. Most rows are like these: plain, without weights of terms.
+    """
     a, b = np.uint64(left), np.uint64(right)
     for k in range(np.uint64(count)):
         share = rate * value[a + k] * value[b + k]
@@ -126,7 +136,8 @@ def outside(
 ) -> None:  # fmt: skip
     """Write the expected use of every cell, ``mass (cells,)``, and of every weight, ``parts (weights,)``.
 
-    The total must not be 0.
+    It is the expected number of times that a structure uses the cell or the weight, which for a weight is its
+    probability. A cell and its mirror both get the uses of either. The total must not be 0.
     """
     kept_apart()
     mass[:] = 0.0

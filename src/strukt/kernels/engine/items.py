@@ -3,8 +3,8 @@
 Each kernel takes the table, the indices of the items that it computes, ``items (count,)``, and the ring: None
 for plain numbers, an array without entries for extended ones. Scores are ``(batch, places)``, or ``(batch, places,
 features, values)`` where a weight is a sum over values. A row of a ``chart (batch, entries)`` begins with the ring
-of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of its weights. The cells follow, which are
-recomputed for extended items, and then the logs of the weights if these are sums over values.
+of the item (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of its weights (`rings.load`). The cells follow,
+which are recomputed for extended items, and then the logs of the weights if these are sums over values.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel, write
 
 IMPOSSIBLE, PLAIN, EXTENDED = 0.0, 1.0, 2.0
+"""The ring of an item, as charts store it; an impossible item has no structure."""
 
 HEAD = 2
 """The number of entries before the cells in a row of a chart."""
@@ -39,7 +40,11 @@ def _fill(
     table: Table, weight_scores: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, workspace: Array, powers: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Fill the weights and cells of an item; return its log-partition, its ring, and the weights' constant."""
+    """Fill the weights and cells of an item; return its log-partition, its ring, and the constant of its weights.
+
+    In plain numbers (``ring`` is None) the ring returned is `EXTENDED` if they do not suffice, and the
+    log-partition is then wrong.
+    """
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
     degrees, progress = table.degrees, table.progress
     shift, constant, out_of_range = load(weight_scores, groups, times, degrees, progress, np.nan, weight, power)
@@ -62,7 +67,7 @@ def _fill(
 
 @inner
 def _ring_of(ring: Array | None, probable: bool, out_of_range: int, total: float) -> float:
-    """Return the ring of an item, from its total and the number of entries that may underflow."""
+    """Return the ring of an item, from its total and the number of its weights and cells out of range."""
     if ring is not None:
         return EXTENDED if total > 0.0 else IMPOSSIBLE
     if probable:
@@ -89,7 +94,10 @@ def logs_of(table: Table, scores: Array, row: Array, workspace: Array) -> Array:
 def totals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, log_partition: Array
 ) -> None:
-    """Write ``log_partition (batch,)`` and the ``chart``; for the other arguments see the module's docstring."""
+    """Write ``log_partition (batch,)`` and the ``chart``; for the other arguments see the module's docstring.
+
+    With plain numbers, an item that they do not fit gets the ring `EXTENDED` in its chart, and must be recomputed.
+    """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
     exponent, again = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
@@ -105,9 +113,10 @@ def totals(
 
 @kernel
 def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Array) -> None:
-    """Write the logs of the terms of the total, ``logs (batch, terms)``, up to a constant for each item.
+    """Write the logs of the cells whose sum is the total, ``logs (batch, terms)``, less a constant for each item.
 
-    ``items``, ``ring`` and ``scores`` are those of the module's docstring.
+    Items without a structure, or whose total is a leaf, are left unchanged. ``items``, ``ring`` and ``scores`` are
+    those of the module's docstring.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, weight_scores = np.empty(count), exponents_of(ring, count), np.empty(count)
@@ -129,8 +138,8 @@ def cells_again(
 ) -> Any:  # fmt: skip
     """Restore the weights of a possible item; return its cells, from the chart if it is plain, else recomputed.
 
-    ``row (entries,)`` is its row of the chart, and ``again (cells,)`` gets recomputed cells; the other arrays are
-    those of `strukt.kernels.engine.inside_outside`.
+    ``row (entries,)`` is its row of the chart. ``again (cells,)`` gets the recomputed cells; for plain numbers it
+    has no entries. The other arrays are those of `strukt.kernels.engine.inside_outside`.
     """
     if ring is None:
         load(weight_scores, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
@@ -143,7 +152,7 @@ def cells_again(
 def marginals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array, used: Array
 ) -> None:
-    """Write the probability of each part times the factor of its item.
+    """Add the probability of each part, times the factor of its item, to ``used``.
 
     Arrays: ``factors (batch,)`` and ``used``, in the shape of ``scores``; ``items``, ``ring`` and ``chart`` are
     those of the module's docstring.
@@ -170,7 +179,9 @@ def hessians(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array,
     directions: Array, grads: Array, factor_grads: Array,
 ) -> None:  # fmt: skip
-    """Write gradients of <factor x marginals, direction> with respect to scores and factors.
+    """Compute the gradients of <factor x marginals, direction> with respect to scores and factors.
+
+    Those of scores are added to ``grads``; those of factors are written to ``factor_grads``.
 
     Arrays: ``factors`` and ``factor_grads (batch,)``, ``directions`` and ``grads``, in the shape of ``scores``;
     ``items``, ``ring`` and ``chart`` are those of the module's docstring.
@@ -206,8 +217,8 @@ def surprises(
 ) -> None:  # fmt: skip
     """Write cross-entropies ``result (batch,)``: the expected surprise under ``others``; entropies without others.
 
-    The rows of ``grads``, if any, get the gradients with respect to the scores times the factors of the items. For
-    items that do not fit plain numbers, only the kind `EXTENDED` is written.
+    The gradients with respect to the scores, times the factors of the items, are added to the rows of ``grads``,
+    if it has any. Items that do not fit plain numbers get the kind `EXTENDED`, and must be recomputed.
 
     Arrays: ``others`` and ``grads``, in the shape of ``scores`` or without rows; ``factors (batch,)``, or without
     entries if there are no gradients; ``kinds (batch,)``, the ring of each item; ``items`` and ``ring`` are those

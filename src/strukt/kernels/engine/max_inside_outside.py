@@ -1,4 +1,4 @@
-"""Max-inside-outside: best scores by a forward pass, best scores with each cell and weight by a backward pass."""
+"""Max-inside-outside: the best scores of cells, then the best score of a structure with each cell and weight."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def level(weight_scores: Array, groups: Array, times: Array) -> float:
-    """Subtract the best score of each group of weights, if every structure uses one of them; return the total.
+    """Subtract the best score of each group of which every structure uses one weight; return their sum.
 
-    The total is -inf if a group that all structures use has no possible weight. Groups used several times are
-    unchanged, so that ties remain ties. ``weight_scores`` are ``(weights,)``; ``groups (groups + 1,)`` and ``times
-    (groups,)`` as in `Program`.
+    It is -inf if a group that all structures use has no possible weight. Groups of which structures use several
+    weights are unchanged, so that ties remain ties. ``weight_scores (weights,)`` are overwritten; ``groups (groups
+    + 1,)`` and ``times (groups,)`` are those of `Program`.
     """
     kept_apart()
     shift = 0.0
@@ -100,7 +100,7 @@ def bound(
 
 @inner
 def _raise_run(workspace: Array, values: Array, first: int, count: int) -> None:
-    """Replace each entry of a run of values by that of its term in ``workspace`` if this is larger."""
+    """Raise ``values[first + k]`` to ``workspace[k]`` if this is larger, for each k < ``count``."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
         values[start + k] = max(values[start + k], workspace[k])

@@ -1,7 +1,8 @@
-"""The gradient of max-marginals, the best scores with each weight: `engine.max_inside_outside` backwards.
+"""The gradient of max-marginals, the best scores of structures with each weight.
 
-The gradient of a max-marginal consists of the parts of one structure that attains it. Among tied terms, the first
-is followed.
+The gradient of a max-marginal consists of the parts of one structure that attains it. Of tied terms, the first one
+that the passes meet is followed. A *bound* is the best score of a structure with some cell or weight; `bound`
+repeats `max_inside_outside.bound` with a record of the rows that bounds come from, along which `pull` goes back.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from strukt.kernels.jit import inner, kept_apart
 
 
 class Bounds(NamedTuple):
-    """Best scores of structures with some cells or weights, and their origins.
+    """The bounds of all cells, or of all weights, and their origins.
 
     Attributes:
-        scores: ``(count,)``, -inf if there is no structure.
-        origins: ``(count,)``, the row of the program that a score comes from, times two; plus one if the cell is
-            the right factor of a term, or the weight that of the whole row.
-        pulls: ``(count,)``, the derivative with respect to each score.
+        scores: ``(count,)``, the bounds; -inf if there is no structure.
+        origins: ``(count,)``, the row of the program that a bound comes from, times two; plus one if the cell is
+            the right factor of a term, or the weight that of the whole row. -1 for the top cell.
+        pulls: ``(count,)``, the derivative with respect to each bound.
     """
 
     scores: Array
@@ -34,7 +35,7 @@ class Bounds(NamedTuple):
 
 @inner
 def make_bounds(count: int) -> Bounds:
-    """Allocate ``count`` best scores."""
+    """Allocate ``count`` bounds, uninitialised."""
     return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count))
 
 
@@ -42,7 +43,7 @@ def make_bounds(count: int) -> Bounds:
 def bound(
     rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Bounds, parts: Bounds
 ) -> None:
-    """Write best scores like `max_inside_outside.bound`, and record in ``origins`` the row of each."""
+    """Write bounds like `max_inside_outside.bound`, and record the origin of each."""
     kept_apart()
     around.scores[:] = -np.inf
     parts.scores[:] = -np.inf
@@ -71,7 +72,7 @@ def bound(
 
 @inner
 def _raise_run(workspace: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
-    """Replace scores of a run by larger entries of ``workspace``, and record their ``origin``; vectorised."""
+    """Raise the scores of a run to larger entries of ``workspace``, and record their ``origin``; vectorised."""
     start, code = np.uint64(first), np.int32(origin)
     for k in range(np.uint64(count)):
         before, kept = scores[start + k], origins[start + k]
@@ -84,15 +85,15 @@ def pull(
     rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Bounds, parts: Bounds,
     within: Array,
 ) -> None:  # fmt: skip
-    """Turn ``parts.pulls`` from derivatives with respect to the bounds of weights into those of the weights.
+    """Replace ``parts.pulls``, derivatives with respect to bounds, by those with respect to the weights' scores.
 
     Args:
         rows: The rows of the program.
         top: The top cell of the program.
         weight_scores: ``(weights,)``, the scores of the weights.
         value: ``(cells,)``, the best score of each cell.
-        workspace: ``(2, terms)``, workspace.
-        around: The bounds of cells.
+        workspace: ``(2, terms)``, overwritten.
+        around: The bounds of cells; their pulls are overwritten.
         parts: The bounds of weights.
         within: ``(cells,)``, the result: the derivative with respect to ``value``.
     """
@@ -116,7 +117,7 @@ def pull(
         if mass != 0.0:
             share_out(left, right, each, count, shares, within, parts.pulls)
             total = shares[:count].sum()
-            within[out] -= total  # a bound with some term lacks the best term of the cell
+            within[out] -= total  # a bound is that of the cell, less the cell's best score, plus the term
         if whole >= 0:
             parts.pulls[whole] += total
             if parts.origins[whole] == 2 * s + 1:
@@ -128,7 +129,10 @@ def pull(
 
 @inner
 def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: int, shares: Array) -> float:
-    """Add to ``shares`` the derivatives of a run's scores that come from this row; return their absolute sum."""
+    """Add to ``shares`` the derivatives with respect to the bounds of a run that have this origin.
+
+    ``waiting`` has the derivatives with respect to all bounds. Return the sum of the absolute values added.
+    """
     start, code, size = np.uint64(first), np.int32(origin), 0.0
     for k in range(np.uint64(count)):
         taken = waiting[start + k] if origins[start + k] == code else 0.0
@@ -141,7 +145,10 @@ def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: in
 def _pull_best(
     rows: Array, weight_scores: Array, value: Array, terms: Array, shares: Array, derivative: Array, pulls: Array
 ) -> None:
-    """Propagate the derivative with respect to best scores of cells down to the weights of their best terms."""
+    """Pass the derivative with respect to the best scores of cells on to the weights of their best terms.
+
+    ``derivative`` is ``(cells,)``; it is added to ``pulls (weights,)``. ``terms`` and ``shares`` are overwritten.
+    """
     for s in range(rows.shape[0] - 1, -1, -1):
         out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
@@ -159,10 +166,11 @@ def _pull_best(
 
 @inner
 def take_factors(scores: Array, places: Array, factors: Array, best: Array, parts: Bounds, grads: Array) -> None:
-    """Write to ``parts.pulls`` the factors of the scores that each weight's bound attains; set these to 0.
+    """Move the factors of max-marginals to the weights that attain these, ``parts.pulls``; ``factors`` becomes 0.
 
-    ``best (places,)`` is workspace. If several weights have the same place, the best of them gets the factors. For
-    values other than the best one of their feature, the difference is added to ``grads``.
+    Of the weights with one place, the first of the best ones gets the factors. The max-marginal of a value is the
+    bound of its weight, plus its score minus that of the best value of its feature: the gradient of this
+    difference is added to ``grads``. ``best (places,)`` is overwritten.
     """
     kept_apart()
     parts.pulls[:] = 0.0
@@ -177,6 +185,7 @@ def take_factors(scores: Array, places: Array, factors: Array, best: Array, part
 
 @inner
 def _take_value(scores: Array, place: int, weight: int, factors: Array, pulls: Array, grads: Array) -> None:
+    """Move the factors at a place to a weight."""
     if scores.ndim == 1:
         pulls[weight] += factors[place] if scores[place] > -np.inf else 0.0
         factors[place] = 0.0
@@ -194,7 +203,7 @@ def _take_value(scores: Array, place: int, weight: int, factors: Array, pulls: A
 
 @inner
 def spread_best(scores: Array, places: Array, pulls: Array, grads: Array) -> None:
-    """Add the derivative with respect to each weight to that of the best value of each of its features."""
+    """Add ``pulls (weights,)``, for each weight, to ``grads`` at the best value of each of its features."""
     kept_apart()
     for i in range(places.shape[0]):
         if pulls[i] != 0.0:
@@ -203,6 +212,7 @@ def spread_best(scores: Array, places: Array, pulls: Array, grads: Array) -> Non
 
 @inner
 def _spread_best_value(scores: Array, place: int, pull: float, grads: Array) -> None:
+    """Add the pull of a weight to ``grads`` at its place."""
     if scores.ndim == 1:
         grads[place] += pull
     else:

@@ -1,4 +1,4 @@
-"""Events that kernels write, as tensors."""
+"""Memory for the events that kernels write."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from strukt.kernels.memory import no_events
 
 
 class Names:
-    """Memory for events.
+    """Events of a batch, first -1 everywhere, as arrays for `choices.name` and as tensors.
 
     Args:
         shape: ``(batch, count, *event)``.
-        alternatives: The number of alternatives at each place of an event.
-        kinds: The number of kinds that an event distinguishes: the size of the last axis of alternatives, if these
-            have several axes. A divisor of ``alternatives``.
-        named: Whether the alternative at a place is part of an event even if there are values.
-        valued: Whether each place also has a value.
+        alternatives: The number of alternatives at each position of an event.
+        kinds: The number of kinds of alternatives that events distinguish, a divisor of ``alternatives``: the size
+            of the last axis of alternatives, if these have several axes.
+        named: Whether events contain kinds even if they also contain values.
+        valued: Whether events contain values.
+
+    Attributes:
+        arrays: The last arguments of kernels: ``alternatives``, ``kinds``, and the arrays of kinds and of values,
+            ``(batch, count, positions)`` each, without positions if events do not contain them.
     """
 
     def __init__(
@@ -30,5 +34,5 @@ class Names:
         self.arrays = (alternatives, kinds, *flat)
 
     def events(self) -> Tensor:
-        """Return the alternatives, or the values, or both on a last axis."""
+        """Return the events ``(batch, count, *event)`` of kinds or of values, or of both, along a last axis."""
         return self._requested[0] if len(self._requested) == 1 else torch.stack(self._requested, -1)

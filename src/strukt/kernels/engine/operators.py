@@ -35,7 +35,7 @@ class TableOperators(ArgumentsMixin, ABC):
     def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
         """Return gradients of <`outside`, directions> with respect to the scores and the factors.
 
-        The last arguments are the factors, the directions, and the chart.
+        The last arguments are the factors ``(batch,)``, a direction for each tensor of scores, and the chart.
         """
         scores, lengths, (*rest, chart) = self._split(arguments)
         (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
@@ -92,7 +92,7 @@ class TableOperators(ArgumentsMixin, ABC):
     def _bounds(
         self, scores: Sequence[Tensor], rows: Array, lengths: Tensor, options: Sequence[Any]
     ) -> Array:
-        """Return, for each score, the best score of a structure that includes it, in the layout of `_joined`."""
+        """Return, for each score, the best score of a structure that uses it, in the layout of `_joined`."""
         result = np.full(rows.shape, -np.inf)
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, result)
         return result
@@ -106,11 +106,14 @@ class TableOperators(ArgumentsMixin, ABC):
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        """Return scores ``(batch, places)``; ``(batch, places, features, values)`` if weights sum over values."""
+        """Return scores as an array ``(batch, places)``, or ``(batch, places, features, values)``.
+
+        The latter is for weights that are sums over values (`strukt.kernels.engine.features`).
+        """
 
     @abstractmethod
     def _places(self, main: Tensor) -> Sequence[int]:
-        """Return the sizes of the axes of places."""
+        """Return the sizes of the axes of places of the main scores."""
 
     def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
         """Return directions of the scores in the layout of `_joined`."""
@@ -149,7 +152,10 @@ class TableOperators(ArgumentsMixin, ABC):
         self, scores: Sequence[Tensor], other: Sequence[Tensor] | None, lengths: Tensor, options: Sequence[Any],
         factors: Tensor | None,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return cross-entropies (entropies if ``other`` is None), and their gradients times factors, if any."""
+        """Return cross-entropies ``(batch,)``, entropies if ``other`` is None, and their gradients times factors.
+
+        The gradients are in the layout of `_joined`, without rows if ``factors`` is None.
+        """
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
         result, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]
@@ -162,23 +168,23 @@ class TableOperators(ArgumentsMixin, ABC):
 
 
 def doubles_of(tensor: Tensor) -> Array:
-    """Return a contiguous array of float64, the only type for which kernels on rows of scores are compiled."""
+    """Return a tensor as a contiguous array of float64, the only type for kernels on rows of single scores."""
     return np.ascontiguousarray(numpy_of(tensor), np.float64)
 
 
 def zeros(rows: Array) -> Array:
-    """Allocate zeros in the shape of rows, for sums over parts."""
+    """Return zeros in the shape and type of ``rows``, to which kernels add."""
     result = empty(rows.shape, rows.dtype)
     result.fill(0.0)
     return result
 
 
 def numpy_of(tensor: Tensor) -> Array:
-    """Return a contiguous array of float32 or float64."""
+    """Return a tensor as a contiguous array, without derivatives; half types become float32."""
     tensor = tensor.detach().contiguous()
     return (tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor).numpy()
 
 
 def result(array: Array, like: Tensor) -> Tensor:
-    """Return an array as a tensor of the type and shape of another."""
+    """Return an array as a tensor in the shape and type of another."""
     return torch.from_numpy(np.ascontiguousarray(array).reshape(like.shape)).to(like.dtype)

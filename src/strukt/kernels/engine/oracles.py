@@ -1,4 +1,4 @@
-"""The oracles of structures that have kernels for entropies, as every table program does."""
+"""The oracles of structures whose backends compute entropies, as those of table programs do."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from strukt.kernels.oracles import Oracles
 
 
 class TableOracles(Oracles):
-    """Oracles with kernels for ``entropy``, ``surprise`` and their gradients; arguments as in `Oracles`.
+    """Oracles whose backends also compute ``entropy``, ``surprise`` (cross-entropy) and their gradients.
 
-    The reference computes the oracles that a backend lacks.
+    The arguments are those of `Oracles`. The reference computes the oracles that a backend lacks.
     """
 
     def __init__(self, name: str, scores: tuple[str, ...], *arguments: Any, **more: Any) -> None:
@@ -49,6 +49,7 @@ class TableOracles(Oracles):
         return super()._declines() | more
 
     def _either_beyond(self, backend: Any, *arguments: Any) -> bool:
+        """Return True if the scores of one of two distributions are too large for the backend; see `_beyond`."""
         scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
         rest = arguments[2 * self._count :]
         return self._beyond(backend, *scores, *rest) or self._beyond(backend, *other, *rest)
@@ -56,13 +57,16 @@ class TableOracles(Oracles):
     # Gradients, themselves differentiable.
 
     def _slopes_of_entropy(self, *arguments: Any) -> Scores:
+        """Return the gradients of the entropies times factors; the last arguments are factors and entropies."""
         *inputs, _ = arguments
         return as_tuple(call_backward(self._entropy_gradient, *inputs))
 
     def _slopes_of_surprise(self, *arguments: Any) -> Scores:
-        """Return the gradients of both scores: by their operator, and as the difference of marginals.
+        """Return the gradients of cross-entropies times factors with respect to the first and the other scores.
 
-        Items whose cross-entropy is infinite have length 0 here, and so the gradient 0 in every kernel.
+        The last arguments are the factors and the cross-entropies. The first gradients have an operator; the
+        others are the difference of the marginals. Items whose cross-entropy is infinite have length 0 here, and
+        so the gradient 0 in every kernel.
         """
         *inputs, factors, value = arguments
         both, (lengths, *rest) = inputs[: 2 * self._count], inputs[2 * self._count :]
@@ -80,7 +84,7 @@ class TableOracles(Oracles):
         return (*slopes, *differences)
 
     def _entropy_slope(self, *arguments: Any) -> Scores:
-        """Return the gradient of the entropies times factors, through the reference."""
+        """Return the gradients of the entropies times factors, the last argument, through the reference."""
         *inputs, factors = arguments
         rest = inputs[self._count :]
 
@@ -90,9 +94,9 @@ class TableOracles(Oracles):
         return as_tuple(torch.func.vjp(entropy, *inputs[: self._count])[1](factors))
 
     def _surprise_slope(self, *arguments: Any) -> Scores:
-        """Return the gradient of cross-entropies times factors with respect to the first scores.
+        """Return the gradients of cross-entropies times factors with respect to the first scores.
 
-        It is computed through the reference.
+        They are computed through the reference; the last argument is the factors.
         """
         *inputs, factors = arguments
         other, rest = tuple(inputs[self._count : 2 * self._count]), inputs[2 * self._count :]

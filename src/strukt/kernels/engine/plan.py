@@ -2,7 +2,7 @@
 
 A term is a product of factors, which are numbers in the memory of an item. The memory begins with the neutral
 elements: the value of a missing term, and that of a missing factor. The weights follow, then the terms of all
-sums. The last term of a sum becomes its total.
+sums. Running sums replace the terms of a sum, so that its total takes the place of its last term.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Stage(NamedTuple):
     """Sums that do not depend on each other, padded to the same number of terms.
 
     Attributes:
-        first: The first of its terms.
+        first: The index of its first term among the terms of all stages.
         sums: The number of sums.
-        terms: The number of terms of each.
+        terms: The number of terms of each sum, padding included.
     """
 
     first: int
@@ -37,7 +37,7 @@ class Stage(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The number of terms up to the end of the stage."""
+        """One more than the index of the last term."""
         return self.first + self.sums * self.terms
 
 
@@ -46,9 +46,10 @@ class Plan(NamedTuple):
 
     Attributes:
         places: ``(weights,)``, the place of each weight's score in the row of an item.
-        needs: ``(weights,)``, the index of the smallest size of items that use each weight.
-        factors: ``(terms, width)``, the places of the factors of each term in the memory of an item.
-        sums: ``(terms,)``, the place of the total to which each term belongs.
+        needs: ``(weights,)``, the index in `Program.ends` of the smallest size of items that use each weight.
+        factors: ``(terms, width)``, the places in the memory of an item of the factors of each term, padded with
+            the place of 1. A term of padding has 0 as a factor.
+        sums: ``(terms,)``, the place of the total of the sum to which each term belongs.
         stages: The stages in order; their terms follow each other.
         ends: ``(1 + sizes, terms, width)``, the factors of the terms of each size's total. The first are those of
             the single empty structure.
@@ -65,13 +66,13 @@ class Plan(NamedTuple):
 
 
 def plan_of(program: Program, shape: Sequence[int], device: torch.device) -> Plan:
-    """Return a program as indices on a device, with scores at places of a shape.
+    """Return a program as indices on a device; ``shape`` is that of the places of an item's main scores.
 
-    If every row of a stage is one cell, perhaps times a weight, its cells need no sums (`_are_products`): where
-    one is used, its cell and its weight are factors.
+    If every row of a stage is one cell, perhaps times a weight, the stage needs no sums (`_are_products`): terms
+    that use such a row have its cell and its weight as factors.
     """
     base = CONSTANTS + len(program.places)
-    cells = np.full((len(program.maker) + 1, 2), ONE)  # the factors of each; the last entry means no cell
+    cells = np.full((len(program.maker) + 1, 2), ONE)  # the factors of each cell; the last entry means no cell
     cells[:-1][program.maker < 0, 0] = ZERO
     cells[program.leaves, 0] = ONE
     stages: list[Stage] = []
@@ -102,13 +103,19 @@ def plan_of(program: Program, shape: Sequence[int], device: torch.device) -> Pla
 
 
 def _are_products(stage: Array, cells: Array) -> bool:
-    """Return True if each row is one cell, perhaps with a weight, and none of these cells has a weight already."""
+    """Return True if each row is one cell, perhaps times a weight, and no such cell is itself a product.
+
+    ``cells (cells + 1, 2)`` has the places of the two factors of each cell.
+    """
     single = (stage[:, COUNT] == 1) & (stage[:, RIGHT] < 0) & (stage[:, EACH] < 0)
     return bool((single & (cells[stage[:, LEFT], 1] == ONE)).all())
 
 
 def _terms(rows: Array, cells: Array) -> Array:
-    """Return the factors ``(rows, most terms, 6)`` of the terms of rows, with those that are 1 last."""
+    """Return the places of the factors of the terms of rows, ``(rows, most terms, 6)``.
+
+    Factors that are 1 come last. Terms beyond those of a row have the factor 0.
+    """
     terms = np.arange(rows[:, COUNT].max())
     there = terms < rows[:, COUNT, None]
 
@@ -124,5 +131,5 @@ def _terms(rows: Array, cells: Array) -> Array:
 
 
 def _weights(weights: Array) -> Array:
-    """Return the places of weights; negative ones are no factor."""
+    """Return the places of weights in the memory of an item; that of 1 for a negative index."""
     return np.where(weights >= 0, CONSTANTS + weights, ONE)

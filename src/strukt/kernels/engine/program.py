@@ -18,7 +18,7 @@ OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
 
 
 ALIVE: WeakValueDictionary[int, Program] = WeakValueDictionary()
-"""All living programs by number."""
+"""All programs in use, by `Program.number`; an entry vanishes with its program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Program(Shown):
     """A recursion as a table of sums over the cells of a chart, which `ProgramBuilder` writes.
 
     A row is one sum; its columns are out, mirror, left, right, count, w and each. It means the following, where a
-    factor is 1 if its column is negative::
+    factor is 1 if its column is negative, and mirror is a second cell with the same value, or out itself::
 
         value[out] = value[mirror] = weight[w] * sum over k < count of
                                      value[left + k] * value[right + k] * weight[each + k]
@@ -44,8 +44,9 @@ class Program(Shown):
         top: The cell of the total.
         stages: The stage of each row except the one that `ProgramBuilder.build` may add. Rows of one stage do not
             use each other's cells.
-        ends: ``(sizes, 3)``, the total for items of each size up to that of the program: the sum of ``count``
-            products of two runs of cells, ``(left, right, count)``; right is -1 for a single cell.
+        ends: ``(sizes, 3)``, the total for items of each size up to that of the program, as ``(left, right,
+            count)``: the sum over k < count of the products of cells left + k and right + k. If right is -1, the
+            total is the cell left.
         number: A number that is unique in this process, by which operators refer to the program.
     """
 
@@ -81,7 +82,7 @@ class Program(Shown):
         """Draw the cells from left to right in the order of computation, as a standalone SVG document.
 
         Raises:
-            ValueError: If there are more than 150 cells to draw. Cells that the total does not need are not drawn.
+            ValueError: If the total needs more than 150 cells. Cells that it does not need are not drawn.
         """
         drawer = import_module(DRAWER)
         drawn: str = drawer.svg.document(*drawer.pictures(self))
@@ -172,7 +173,7 @@ class ProgramBuilder:
             The indices of the weights, consecutive along the array; -1 where there is no weight.
 
         Raises:
-            ValueError: If weights were declared by `weights`, with a mask of several axes, or ``times`` is
+            ValueError: If weights were declared by `weights` with a mask of several axes, or ``times`` is
                 negative.
         """
         if self._places.shape[1] > 1:
@@ -259,9 +260,10 @@ class ProgramBuilder:
         )  # fmt: skip
 
     def _pair_with_ones(self, sums: Array, right: int, count: int) -> Array:
-        """Give sums over a single run of cells a second run, of ones, since kernels only sum products.
+        """Multiply the terms of sums over a single run of cells by ones: kernels sum products of two factors only.
 
-        ``right`` and ``count`` are the columns of ``sums`` with these entries; ``sums`` is changed and returned.
+        ``right`` and ``count`` are the columns of ``sums`` with these entries. ``sums`` is changed and returned;
+        sums of a single term are unchanged.
         """
         alone = (sums[:, count] > 1) & (sums[:, right] < 0)
         if alone.any():

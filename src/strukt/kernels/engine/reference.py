@@ -27,7 +27,7 @@ class Stage(NamedTuple):
     """The rows of one stage, as indices ``(rows, terms)`` into the values so far and into the weights.
 
     Attributes:
-        left: Indices of values.
+        left: Indices of values; that of the neutral element of the sum for terms of padding.
         right: Indices of values, or None if no row has any.
         each: Indices of weights, or None if no row has any.
         whole: ``(rows,)``, indices of weights, or None if no row has any.
@@ -74,6 +74,7 @@ class TableProgram(DynamicProgram):
         super().__init__(self._recursion, len(axes), to_events)
 
     def _recursion(self, semiring: Semiring, *arguments: Any) -> Tensor:
+        """Return the semiring's totals; the arguments are those of a `dynamic_program.Recursion`."""
         scores, (lengths, *options) = arguments[: self.count], arguments[self.count :]
         shapes = [tuple(score.shape[score.dim() - axes :]) for score, axes in zip(scores, self._axes, strict=True)]
         n = longest(lengths) if lengths.numel() else 0
@@ -98,7 +99,7 @@ def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor)
         indices: The indices of the program of the largest size.
         lengths: ``(batch,)``, the size of each item; 0 for the single empty structure.
 
-    Time and memory are proportional to the size of the program; the stages run one after another.
+    The stages run one after another, in a few operations each, one of which copies the values so far.
     """
     beyond = indices.needs > lengths.unsqueeze(-1)
     weights = scores[..., indices.places].masked_fill(beyond, 0.0)  # padding: only larger items use these weights
@@ -113,7 +114,7 @@ def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor)
 
 
 def _made(semiring: Semiring, stage: Stage, values: Tensor, weights: Tensor) -> Tensor:
-    """Return the values that the rows of a stage compute."""
+    """Return the values that the rows of a stage compute, ``(..., rows)``, from those so far and the weights."""
     terms = values[..., stage.left]
     if stage.right is not None:
         terms = semiring.times(terms, values[..., stage.right])
@@ -141,9 +142,11 @@ def indices_of(program: Program, device: torch.device) -> Indices:
 
 
 def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: int = 1) -> Stage:
-    """Return rows as indices, given the index of each cell's value (`ZERO` for none) and the number of weights.
+    """Return rows as indices of values, from ``at (cells + 1,)``, and of weights.
 
-    All rows are padded to the number of terms of the longest row, and at least to ``least``.
+    ``at`` has the index of the value of each cell, `ZERO` if it has none, and last that of a missing factor;
+    ``weights`` is the number of weights, which is also the index of a missing one. All rows are padded to the
+    number of terms of the longest row, and at least to ``least``.
     """
     terms = np.arange(rows[:, COUNT].max(initial=least))
     there = terms < rows[:, COUNT, None]

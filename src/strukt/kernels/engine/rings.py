@@ -1,16 +1,18 @@
 """Numbers that never underflow: weights, sums and shares in two rings, plain and extended.
 
 *Plain* numbers are doubles. Where structures use one weight of each group, weights are probabilities within their
-groups: no cell exceeds 1, and numbers that underflow are below 1e-308, while the total must exceed `SMALLEST`. If
-structures use more weights of a group, a constant is subtracted from the log of each weight, and all numbers must
-lie between `LOW` and `HIGH`. *Extended* numbers have a mantissa from 1 to below 2 and an integer exponent each:
-exact to rounding for scores of any size, without logarithms. An item that does not fit plain numbers is computed
-in extended ones.
+groups: no cell exceeds 1, and numbers that underflow are below 1e-308, while the total must exceed `SMALLEST`. In
+other groups, a constant times the degree of each weight (see `Program`) is subtracted from its log, and all
+numbers must lie between `LOW` and `HIGH`. *Extended* numbers have a mantissa from 1 to below 2 and an integer
+exponent each: exact to rounding for scores of any size, without logarithms. An item that does not fit plain
+numbers is computed in extended ones.
 
 Kernels take mantissas and exponents as two arrays, ``value`` and ``exponent (cells,)``, ``weight`` and ``power
-(weights,)``, and for the terms of a row ``workspace`` and ``powers (terms,)``. In plain numbers the exponents are
-None, for which the compiler removes the code that uses them. Loops over runs count in unsigned integers: the
-compiler tests each signed index for being negative, which would count from the end.
+(weights,)``, and for the terms of a row ``workspace`` and ``powers (terms,)``, which they overwrite. In plain
+numbers the exponents of cells and weights are None, for which the compiler removes the code that uses them. A row
+is passed as its columns (see `Program`); ``whole`` is the weight of the sum, ``each`` the first of those of terms.
+Loops over runs count in unsigned integers: the compiler tests each signed index for being negative, which would
+count from the end.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def load(
 
     Returns:
         The total subtracted from the score of every structure, -inf if a group that all structures use has no
-        possible weight; the constant; and the number of weights so far from 1 that plain numbers may underflow.
+        possible weight; the constant; and the number of plain weights outside `LOW` to `HIGH`, zeros excluded.
     """
     kept_apart()
     shift, out_of_range = 0.0, 0
@@ -99,7 +101,10 @@ def load(
 
 @inner
 def _mean_of_logs(logs: Array, degrees: Array) -> float:
-    """Return the mean of the finite logs per degree; NaN if none has a degree."""
+    """Return the sum of the finite logs divided by that of their degrees; NaN if none of them has a degree.
+
+    Weights of degree 0 are ignored.
+    """
     total, count = 0.0, 0
     for i in range(logs.shape[0]):
         if logs[i] > -np.inf and degrees[i] > 0:
@@ -112,7 +117,7 @@ def _mean_of_logs(logs: Array, degrees: Array) -> float:
 def count_out_of_range(numbers: Array, zero: float, logs: Array) -> int:
     """Return the number of entries outside the range in which a product of four neither overflows nor underflows.
 
-    Entries whose ``logs`` equal ``zero`` are true zeros, which do not count.
+    Entry i is exactly 0, and does not count, if ``logs[i]`` is ``zero``.
     """
     out_of_range = 0
     for i in range(numbers.shape[0]):
@@ -122,7 +127,7 @@ def count_out_of_range(numbers: Array, zero: float, logs: Array) -> int:
 
 @inner
 def _split(score: float) -> tuple[float, int]:
-    """Return the exponential of a score as mantissa and exponent."""
+    """Return the exponential of a score as a mantissa from 1 to 2, or 0, and an exponent."""
     if score == -np.inf:
         return 0.0, NOTHING
     whole = np.floor(score * 1.4426950408889634)
@@ -150,9 +155,9 @@ def extended_sum(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
     workspace: Array, powers: Array,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return the sum of the terms of a row, as mantissa and exponent before `settled`.
+    """Return the sum of the terms of a row, without the weight of the sum, as mantissa and exponent.
 
-    ``workspace`` and ``powers (terms,)`` are workspace.
+    It is not `settled` yet.
     """
     _multiply(value, exponent, weight, power, left, right, each, count, workspace, powers)
     n, top, total = np.uint64(count), NOTHING, 0.0
@@ -170,7 +175,7 @@ def _multiply(
     value: Array, exponent: Array, weight: Array, power: Array, left: int, right: int, each: int, count: int,
     workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Write the terms of a row, as mantissas up to 8 and exponents."""
+    """Write the terms of a row: mantissas below 8 to ``workspace``, exponents to ``powers``."""
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     for k in range(n):
         workspace[k] = value[a + k]
@@ -190,7 +195,10 @@ def shares(
     value: Array, exponent: Array | None, weight: Array, power: Array | None, out: int, whole: int, left: int,
     right: int, each: int, count: int, workspace: Array, powers: Array,
 ) -> None:  # fmt: skip
-    """Write the share of each term in the sum of its row, ``workspace (count,)``; 0 if the sum is negligible."""
+    """Write the share of each term in the sum of its row, ``workspace (count,)``; 0 if the sum is negligible.
+
+    The row has several terms; a single one may lack a second factor.
+    """
     base = value[out] / weight[whole] if whole >= 0 and value[out] > 0.0 else value[out]
     a, b, c, n = np.uint64(left), np.uint64(right), np.uint64(each), np.uint64(count)
     rate = 1.0 / base if base >= LEAST else 0.0
@@ -213,7 +221,7 @@ def shares(
 
 @inner
 def mean_of(workspace: Array, values: Array, first: int, count: int) -> float:
-    """Return the sum of a run of values, each times the entry of ``workspace`` for its term."""
+    """Return the sum over k < ``count`` of the share ``workspace[k]`` times ``values[first + k]``."""
     total, start = 0.0, np.uint64(first)
     for k in range(np.uint64(count)):
         total += workspace[k] * values[start + k]
@@ -222,7 +230,7 @@ def mean_of(workspace: Array, values: Array, first: int, count: int) -> float:
 
 @inner
 def add_run(workspace: Array, values: Array, first: int, count: int) -> None:
-    """Add the entries of ``workspace`` to a run of values."""
+    """Add ``workspace[k]`` to ``values[first + k]``, for each k < ``count``."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
         values[start + k] += workspace[k]
@@ -230,7 +238,7 @@ def add_run(workspace: Array, values: Array, first: int, count: int) -> None:
 
 @inner
 def add_from_run(values: Array, first: int, count: int, workspace: Array) -> None:
-    """Add a run of values to ``workspace``."""
+    """Add ``values[first + k]`` to ``workspace[k]``, for each k < ``count``."""
     start = np.uint64(first)
     for k in range(np.uint64(count)):
         workspace[k] += values[start + k]
@@ -240,7 +248,7 @@ def add_from_run(values: Array, first: int, count: int, workspace: Array) -> Non
 def share_out(
     left: int, right: int, each: int, count: int, workspace: Array, cells: Array, weights: Array
 ) -> None:
-    """Add, for each term of a row, its entry of ``workspace`` to ``cells`` and ``weights`` at its factors."""
+    """Add ``workspace[k]``, for each term k of a row, to ``cells`` and ``weights`` at its factors."""
     add_run(workspace, cells, left, count)
     if right >= 0:
         add_run(workspace, cells, right, count)
@@ -252,7 +260,7 @@ def share_out(
 def add_factors(
     left: int, right: int, each: int, count: int, cells: Array, weights: Array, workspace: Array
 ) -> None:
-    """Add to ``workspace``, for each term of a row, the entries of ``cells`` and ``weights`` at its factors."""
+    """Add the entries of ``cells`` and ``weights`` at the factors of each term k of a row to ``workspace[k]``."""
     add_from_run(cells, left, count, workspace)
     if right >= 0:
         add_from_run(cells, right, count, workspace)
@@ -262,7 +270,7 @@ def add_factors(
 
 @inner
 def take_logs(value: Array, exponent: Array | None, logs: Array) -> None:
-    """Write the logarithm of each number; -inf for 0, and for plain numbers below `LEAST`."""
+    """Write the logarithm of each number to ``logs``; -inf for 0, and for plain numbers below `LEAST`."""
     kept_apart()
     for i in range(value.shape[0]):
         logs[i] = np.log(value[i]) if value[i] >= LEAST else -np.inf

@@ -14,13 +14,19 @@ from strukt.kernels.engine.operators import doubles_of
 
 
 def joined(scores: Sequence[Tensor]) -> Tensor:
-    """Concatenate scores ``(..., g, size)`` to rows ``(..., batch, places)``; batch / g items share each entry."""
+    """Concatenate scores ``(..., g, size)`` to rows ``(..., batch, places)``.
+
+    The main scores come first, with g = batch. Consecutive batch / g items share an entry of the others.
+    """
     batch = scores[0].shape[-2]
     return torch.cat([score.repeat_interleave(batch // max(score.shape[-2], 1), -2) for score in scores], -1)
 
 
 def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
-    """Split rows ``(batch, places)`` into the shapes of scores ``(g, ...)``; add up items that share entries."""
+    """Split rows ``(batch, places)`` into tensors in the shapes ``(g, ...)`` of the scores.
+
+    The numbers of consecutive batch / g items, which share an entry of the scores, are added up.
+    """
     result, first = [], 0
     for score in scores:
         count = math.prod(score.shape[1:])
@@ -33,14 +39,14 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
 
 
 def row_of(scores: Sequence[Tensor]) -> Array:
-    """Return scores of several tensors as ``(batch, places)``, in float64."""
+    """Return the scores of several tensors `joined` to rows ``(batch, places)``, in float64."""
     return joined([torch.from_numpy(doubles_of(score)).flatten(1) for score in scores]).numpy()
 
 
 def parts_of(rows: Array, scores: Sequence[Tensor]) -> Scores:
-    """Split rows ``(batch, places)`` into the types and shapes of the scores.
+    """Split rows ``(batch, places)`` into tensors in the shapes and types of the scores, as `parted` does.
 
-    The parts are copies, as results of operators share no memory.
+    The tensors are copies: results of an operator must share no memory.
     """
     parts = zip(parted(torch.from_numpy(rows), scores), scores, strict=True)
     return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

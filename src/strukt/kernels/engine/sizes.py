@@ -1,4 +1,4 @@
-"""Programs for items of all sizes: the rows of their stages and totals, and what each size needs."""
+"""Programs for items of all sizes: the rows of stages and totals, and the rows and weights that a size needs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ def rows_of(program: Program) -> Array:
 
 
 def by_stage(program: Program) -> list[Array]:
-    """Return the rows of each stage."""
+    """Return the rows of each stage, in order; see `rows_of`."""
     rows = rows_of(program)
     return np.split(rows, np.flatnonzero(np.diff(program.stages)) + 1) if len(rows) else []
 
 
 def rows_of_ends(program: Program) -> Array:
-    """Return the totals of all sizes as rows; the first is 1, that of the single empty structure.
+    """Return the totals of all sizes as rows ``(1 + sizes, 7)``, first that of size 0.
 
-    Its cell is one beyond the last one.
+    That total is 1, the weight of the single empty structure: it is stated as a cell after the last one, to which
+    the caller gives the value 1. The columns out, mirror, weight and each are -1.
     """
     left, right, terms = np.concatenate([[[len(program.maker), -1, 1]], program.ends]).T
     none = np.full_like(left, -1)
@@ -34,7 +35,10 @@ def rows_of_ends(program: Program) -> Array:
 
 
 def places_of(program: Program, shape: Sequence[int]) -> Array:
-    """Return the place of each weight's score among the flat main scores, ``(weights,)``, of a shape."""
+    """Return the place of each weight's score among the flat main scores of an item, ``(weights,)``.
+
+    ``shape`` is that of the places of the scores; it is ignored if `Program.places` has one axis.
+    """
     flat = program.places.shape[1] == 1  # places in a row, for scores of any shape
     strides = np.ones(1, np.int64) if flat else np.cumprod([1, *reversed(shape[1:])])[::-1]
     return (program.places @ strides).astype(np.int64)
@@ -52,9 +56,10 @@ def needs_of(program: Program) -> tuple[Array, Array]:
 
 @kernel
 def _needs(rows: Array, maker: Array, ends: Array) -> Array:
-    """Return, for each row, the first size that needs it, ``(rows,)``.
+    """Return, for each row, the index of the first size that needs it, ``(rows,)``.
 
-    ``rows (rows, 7)``, ``maker (cells,)`` and ``ends (sizes, 3)`` as in `Program`.
+    The index is the number of sizes if none needs it. ``rows (rows, 7)``, ``maker (cells,)`` and ``ends (sizes,
+    3)`` are those of `Program`.
     """
     none = ends.shape[0]
     needs = np.full(rows.shape[0], none, np.int32)
@@ -78,9 +83,10 @@ def _needs(rows: Array, maker: Array, ends: Array) -> Array:
 
 @kernel
 def _of_weights(rows: Array, needs: Array, weights: int, none: int) -> Array:
-    """Return, for each weight, the first size that needs a row with it, ``(weights,)``.
+    """Return, for each weight, the index of the first size that needs a row with it, ``(weights,)``.
 
-    ``rows (rows, 7)`` as in `Program`, ``needs (rows,)`` from `_needs`.
+    The index is ``none`` if no size does. ``rows (rows, 7)`` are those of `Program`, and ``needs (rows,)`` is the
+    result of `_needs`.
     """
     result = np.full(weights, none, np.int32)
     for s in range(rows.shape[0]):

@@ -14,7 +14,7 @@ WORDS = 16
 
 @kernel
 def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int, int, int]:
-    """Return the first row and term by which a structure can use a weight twice, and that weight; -1 for none.
+    """Return the first row and term by which a structure uses a weight twice, and that weight; -1 each for none.
 
     `WORDS` times 64 weights from ``first`` on are checked. ``rows (rows, 7)`` and ``leaves (leaves,)`` are those
     of `Program`.
@@ -51,7 +51,10 @@ def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int
 
 @inner
 def _add(term: Array, weight: int) -> bool:
-    """Add a weight to the set, if it is checked; return True if it was not in it."""
+    """Add a weight to the set ``term (WORDS,)``; return False if it is in the set already.
+
+    Weights are numbered from the first one that is checked. Others are not added, and the result is True.
+    """
     if weight < 0 or weight >= 64 * WORDS:
         return True
     bit = np.uint64(1) << np.uint64(weight % 64)
@@ -63,7 +66,7 @@ def _add(term: Array, weight: int) -> bool:
 
 @inner
 def _lowest(word: int) -> int:
-    """Return the index of the lowest bit that is 1."""
+    """Return the index of the lowest bit that is 1, of a word that is not 0."""
     place = 0
     while word & (np.uint64(1) << np.uint64(place)) == 0:
         place += 1
@@ -72,9 +75,10 @@ def _lowest(word: int) -> int:
 
 @kernel
 def extremes(rows: Array, leaves: Array, cells: int, top: int, lengths: Array) -> tuple[float, float]:
-    """Return the smallest and largest sum of ``lengths (weights,)`` over a structure; inf, -inf for none.
+    """Return the smallest and the largest sum of ``lengths (weights,)`` over a structure.
 
-    ``rows (rows, 7)`` and ``leaves (leaves,)`` as in `Program`.
+    They are inf and -inf if there is no structure. ``rows (rows, 7)``, ``leaves (leaves,)`` and ``top`` are those
+    of `Program`.
     """
     least, most = np.full(cells, np.inf), np.full(cells, -np.inf)
     least[leaves] = 0.0

@@ -26,15 +26,16 @@ class Table(NamedTuple):
         times: As in `Program`.
         degrees: As in `Program`.
         progress: The sum of the degrees of a structure.
-        probable: Whether every structure uses one weight of each group, so that weights are probabilities.
-        degree: ``(cells,)``, the sum of degrees below each cell.
+        probable: Whether every structure uses one weight of each group, so that weights are probabilities within
+            their groups.
+        degree: ``(cells,)``, the sum of the degrees of the weights below each cell.
         places: ``(weights,)``, the place of each weight's score among all main scores of an item.
         top: As in `Program`.
         terms: The total number of terms of all rows.
         longest: The largest number of terms of a row.
-        choices: The largest number of choices in a structure.
+        choices: The largest number of choices in a structure: the sums of several terms from which it has one.
         used: The largest number of weights that a structure uses.
-        waiting: The largest number of cells on the stack of a walk.
+        waiting: The largest number of cells on the stack of a walk through a structure; see `walk`.
     """
 
     rows: Array
@@ -67,7 +68,7 @@ class Tables:
         self._cache: ArrayCache[Table] = ArrayCache()
 
     def get(self, n: int, options: Sequence[Any], shape: Sequence[int]) -> Table:
-        """Return the table of items of length n, for main scores with places of ``shape``, without the batch."""
+        """Return the table of items of length n; ``shape`` is that of the places of an item's main scores."""
 
         def make() -> Table:
             return _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)
@@ -76,7 +77,7 @@ class Tables:
 
 
 def _of_nothing(axes: int) -> Program:
-    """Return the program of items of length 0, which have one structure."""
+    """Return the program of items of length 0, whose single structure is empty; places have this many axes."""
     none = np.zeros(0, np.int32)
     return Program(
         none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32), none,
@@ -85,6 +86,7 @@ def _of_nothing(axes: int) -> Program:
 
 
 def _table(program: Program, shape: Sequence[int]) -> Table:
+    """Return the table of a program, for main scores whose places have this shape."""
     rows, cells = program.rows, len(program.maker)
     places = places_of(program, shape)
     sizes, counts = current(extent)(rows, cells, program.degrees), rows[:, COUNT]

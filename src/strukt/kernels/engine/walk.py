@@ -14,9 +14,11 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 @kernel
 def extent(rows: Array, cells: int, degrees: Array) -> Array:
-    """Return ``(cells, 4)``: the most choices, weights, and cells on the stack in a walk from a cell; its degree.
+    """Return four maxima of the walks from each cell down, ``(cells, 4)``.
 
-    ``rows (rows, 7)`` and ``degrees (weights,)`` are those of `Program`.
+    These are the number of choices (sums of several terms), the number of weights, the number of cells on the
+    stack, and the sum of the degrees of weights. ``rows (rows, 7)`` and ``degrees (weights,)`` are those of
+    `Program`.
     """
     sizes = np.zeros((cells, 4), np.int64)
     sizes[:, 2] = 1
@@ -47,7 +49,10 @@ def extent(rows: Array, cells: int, degrees: Array) -> Array:
 
 @inner
 def _enter(row: Array, k: int, depth: int, stack: Array, count: int, used: Array) -> tuple[int, int]:
-    """Add the weights of a row and of its term k to ``used``, and push the cells of the term onto the stack."""
+    """Append the weights of a row and of its term k to ``used``, and push the cells of the term onto the stack.
+
+    ``depth`` cells are on the stack, and ``count`` weights in ``used``. Return both numbers afterwards.
+    """
     if row[WEIGHT] >= 0:
         used[count] = row[WEIGHT]
         count += 1
@@ -69,9 +74,10 @@ def follow(
     """Trace the structure of a rank in a k-best search from cell ``top`` down; write its weights to ``used``.
 
     Each sum of several terms on the way is a choice; choices are numbered as they are met. Up to the number
-    ``deviation`` the recorded choices are repeated. After it, the best one is made, and the others are queued as
-    candidates for later ranks. ``workspace (terms,)`` is overwritten. Return the numbers of weights
-    and of choices.
+    ``deviation``, the choices recorded in ``search`` are repeated. After it, the best term is chosen, and the
+    others are queued as candidates for later ranks (see `strukt.kernels.cpu_kbest`). ``score`` is that of the
+    structure, and ``value (cells,)`` the best score of each cell. ``stack`` and ``workspace (terms,)`` are
+    overwritten. Return the numbers of weights and of choices.
     """
     kept_apart()
     depth, count, place = 1, 0, 0
@@ -100,9 +106,9 @@ def draw(
 ) -> int:  # fmt: skip
     """Draw an exact sample, write its weights to ``used``, and return their number. The total must not be 0.
 
-    ``kept`` caches the cumulative shares of rows for further samples. ``state (1,)`` is that of the random
-    numbers; ``stack`` and ``powers (terms,)`` are overwritten. The other arrays are those of
-    `inside_outside.inside`.
+    ``kept`` caches the cumulative shares of rows for further samples. ``state (1,)`` is that of the generator of
+    random numbers (`strukt.kernels.cpu_sample.uniform`). ``stack`` and ``powers (terms,)`` are overwritten. The
+    other arrays are those of `inside_outside.inside`.
     """
     kept_apart()
     flat, width = kept.sums.reshape(-1), kept.sums.shape[1]

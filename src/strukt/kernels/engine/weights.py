@@ -26,7 +26,10 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
 
 @inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Distribute uses ``parts (weights,)``, times a factor, over scores; add to ``used``, shaped like scores."""
+    """Add the uses of weights, ``parts (weights,)``, times a factor, to ``used`` at their scores.
+
+    ``used`` has the shape of the scores. The use of a sum over values is divided among them by their shares.
+    """
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             used[places[i]] += factor * parts[i]
@@ -36,7 +39,10 @@ def spread(scores: Array, places: Array, factor: float, parts: Array, used: Arra
 
 @inner
 def mean_directions(scores: Array, places: Array, weight_scores: Array, directions: Array, means: Array) -> None:
-    """Write the expected direction of each weight's scores, ``means (weights,)``; 0 for an impossible weight."""
+    """Write the expected direction of each weight's scores, ``means (weights,)``; 0 for an impossible weight.
+
+    ``directions`` has the shape of the scores.
+    """
     if scores.ndim == 1:
         for i in range(places.shape[0]):
             means[i] = directions[places[i]] if weight_scores[i] > -np.inf else 0.0
@@ -62,7 +68,10 @@ def spread_change(
 
 @inner
 def surprises(scores: Array, others: Array, places: Array, weight_scores: Array, inner_surprise: Array) -> None:
-    """Write the expected surprise of each weight's values under ``others``, ``inner_surprise (weights,)``."""
+    """Write the expected surprise of the values of each weight under ``others``, ``inner_surprise (weights,)``.
+
+    It is 0 if weights are single scores.
+    """
     if scores.ndim == 1:
         inner_surprise[:] = 0.0
     else:
