@@ -1,1 +1,1 @@
-"""Kernels over plain tensors, without classes: a folder for each recursion or map, a file for each backend."""
+"""Kernels on plain tensors, which know no structure's class; a folder of kernels has a file for each backend."""

@@ -17,8 +17,8 @@ def gather(
 ) -> None:  # fmt: skip
     """Write the scores of token t into row ``cells[t]`` of ``out``, ``(cells, c)``.
 
-    The attributes of token t and their values are those from ``indptr[t]`` to ``indptr[t + 1]``; the features of
-    attribute a are those from ``starts[a]`` to ``starts[a + 1]``.
+    The attributes of token t and their values are the entries from ``indptr[t]`` to before ``indptr[t + 1]``. The
+    thread ``start`` of ``step`` threads writes its share of the tokens.
 
     Arrays: ``indptr (tokens + 1,)``, ``attributes`` and ``values (entries,)``, ``starts (attributes + 1,)``,
     ``labels`` and ``weights (features,)``, and ``cells (tokens,)``.
@@ -45,9 +45,10 @@ def scatter(
     indptr: Array, attributes: Array, values: Array, starts: Array, labels: Array, cells: Array, marginals: Array,
     out: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Add to ``out (features,)`` the values of each feature times the ``marginals (cells, c)`` of its label.
+    """Add to ``out (features,)``, for each feature, its values times the ``marginals (cells, c)`` of its label.
 
-    Each thread reads all tokens and writes a range of labels. The other arrays are those of `gather`.
+    Token t has the marginals of row ``cells[t]``. Each thread reads all tokens, and adds for a range of labels.
+    The other arrays are those of `gather`.
     """
     c = marginals.shape[1]
     low, high = rows_of(c, start, step)

@@ -55,7 +55,10 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """Return, for each place, the weights of its pairs times the rows; sign -1 if weights are ``[j, i]``."""
+    """Return, for each place, the sums of rows weighted by its pairs, ``(batch, n, f, h, r)``.
+
+    ``weights`` are ``(batch, h, n, n)``, indexed i, j if ``sign`` is 1, and j, i if it is -1.
+    """
     distance = sign * distances(rows)
 
     def products(pairs: Tensor, place: int) -> Tensor:

@@ -10,14 +10,16 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 Scores = tuple[Tensor, ...]
+"""The tensors of part scores of a structure, or others in their shapes."""
 
 
 def as_tuple(result: Any) -> Scores:
+    """Return a tuple unchanged, and anything else as the only entry of a tuple."""
     return result if isinstance(result, tuple) else (result,)
 
 
 def alone(results: Scores) -> Tensor | Scores:
-    """Return a tuple, or its only entry: the inverse of `as_tuple`."""
+    """Return the entry of a tuple with only one, and any other tuple unchanged: the inverse of `as_tuple`."""
     return results if len(results) > 1 else results[0]
 
 
@@ -138,6 +140,7 @@ def is_batched(grad: Any) -> bool:
 
 
 def keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
+    """Save the tensors among ``inputs`` and ``more`` for derivatives; other inputs become ``context.options``."""
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     context.options = tuple(value for value in inputs if not isinstance(value, Tensor))
     context.save_for_backward(*tensors, *more)
@@ -147,7 +150,7 @@ def keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
 def over_batch(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Apply the vmap rule of every operator: the mapped axis joins the batch axis.
+    """Apply a `Batched` function under `torch.func.vmap`: the mapped axis joins the batch axis.
 
     If the mapped axis has size 0, the function is applied to one entry of zeros, to learn the shape of its result.
     """
@@ -193,7 +196,7 @@ class Batched(torch.autograd.Function):
 
 
 class WithoutTransforms(torch.autograd.Function):
-    """The function ``whole`` without a separate ``setup_context``, which takes time; ``torch.func`` rejects it."""
+    """A faster version of ``whole`` without a ``setup_context`` of its own, which ``torch.func`` would need."""
 
     whole: ClassVar[Any]
 

@@ -49,7 +49,7 @@ def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
 
 
 def pairs(bias: Tensor) -> Tensor:
-    """Return the bias of each pair i, j, ``(..., n, n)``, from the biases by distance ``(..., 2n - 1)``."""
+    """Return the bias of each pair i, j, ``(..., n, n)``, from those of distances j - i, ``(..., 2n - 1)``."""
     return _reversed_pairs(bias, (bias.shape[-1] + 1) // 2).flip(-2)
 
 
@@ -185,7 +185,10 @@ def _probabilities(
     rows: slice,
     columns: slice,
 ) -> Tensor:
-    """Return the attention probabilities P of the given groups, rows and columns."""
+    """Return the attention probabilities P of some groups, rows and columns, ``(g, rows, columns)``.
+
+    ``never (groups, 1, n)`` is added to scores, to exclude the padding; None without padding.
+    """
     added = _reversed_pairs(bias, right.shape[1])[g, rows, columns]
     scores = torch.baddbmm(added, left[g, rows], right[g, columns].mT, alpha=scale)
     if never is not None:
@@ -194,7 +197,7 @@ def _probabilities(
 
 
 def _reversed_pairs(bias: Tensor, n: int) -> Tensor:
-    """Return the biases of pairs ``(..., n, n)``, rows in reverse order: a view, except under tracing."""
+    """Return the biases of pairs ``(..., n, n)``, rows in reverse order; a view in plain eager mode."""
     if is_plain():
         return bias.unfold(-1, n, 1)
     place = torch.arange(n, device=bias.device)
@@ -221,7 +224,7 @@ def _dense(
     causal: bool,
     transposed: bool,
 ) -> tuple[Tensor, ...]:
-    """Compute `_Messages` by plain operations on all pairs."""
+    """Compute `_Messages` by differentiable operations on all pairs at once."""
     del causal  # included in the bias
     scores = scale * (left @ right.mT) + _reversed_pairs(bias, right.shape[1])
     p = (scores if never is None else scores + never).softmax(-1)
@@ -229,7 +232,7 @@ def _dense(
 
 
 def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
-    """Return the gradients by differentiable operations."""
+    """Return the gradients of the tensors of `_Messages`, computed by differentiable operations."""
     tensors = ctx.saved_tensors
     with torch.enable_grad():
         values = _dense(*tensors, *ctx.options)

@@ -13,7 +13,7 @@ class Buckets(NamedTuple):
     Attributes:
         reach: g; None if the distance does not matter. Place 0 is for i - j < -g, followed by the distances from
             -g to -1 and from 1 to g, and place 2g + 1 is for i - j > g.
-        shared: Whether there is a last place for all pairs; without a reach, there always is.
+        shared: Whether the last place is for all pairs. Without a reach there is no other place.
     """
 
     reach: int | None
@@ -33,11 +33,14 @@ class Buckets(NamedTuple):
 
     @property
     def for_all(self) -> int | None:
-        """The place for all pairs, or None."""
+        """The place for all pairs; None if there is none."""
         return self.places - 1 if self.shared or self.reach is None else None
 
     def triangles(self, n: int) -> tuple[int, int] | None:
-        """Return the places for the distant pairs with j > i and with j < i, if n positions have some."""
+        """Return the places for distant pairs, with j > i and with j < i; None if n positions have no such pairs.
+
+        Without a reach, no pairs are distant.
+        """
         return None if self.reach is None or n <= self.reach + 1 else (0, 2 * self.reach + 1)
 
     def clear_near(self, pairs: Tensor) -> Tensor:

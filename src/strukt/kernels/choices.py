@@ -13,10 +13,12 @@ of each pair, ``(pairs,)`` each, that of the combination of all earlier places a
 
 
 def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return -E[log q] of the choices at the used parts under p, ``(batch,)`` in nats; constant where infinite.
+    """Return -E[log q] of the choices at the parts of a structure drawn from p, ``(batch,)``, in nats.
+
+    An infinite result is constant: it has no derivative.
 
     Args:
-        used: The probability of each part ``(batch, ...)``.
+        used: The probability of each part under p ``(batch, ...)``.
         log_p: The log-probabilities ``(batch, ..., *choices)`` of the alternatives at each part under p.
         log_q: The log-probabilities of the alternatives under q, in the same shape.
     """

@@ -12,7 +12,7 @@ PATIENCE = 2.0
 
 
 class Notice:
-    """Listener of Numba that prints a notice once while kernels compile.
+    """A listener of Numba that prints a notice, once, if kernels take long to compile.
 
     Kernels loaded from the cache raise no events. Compilations are nested, never concurrent: Numba holds a lock.
 
@@ -42,17 +42,20 @@ class Notice:
                 self._end()
 
     def _begin(self, kept: bool) -> None:
+        """Start the timer of the notice; ``kept`` is True if the compiled code will be cached on disk."""
         self._began = time.monotonic()
         self._timer = threading.Timer(max(self._left, 0.0), self._say, (kept,))
         self._timer.daemon = True
         self._timer.start()
 
     def _end(self) -> None:
+        """Stop the timer, and subtract the seconds since its start from the patience left."""
         if self._timer is not None:
             self._timer.cancel()
         self._left -= time.monotonic() - self._began
 
     def _say(self, kept: bool) -> None:
+        """Print the notice; no other will follow."""
         self._said.set()
         if sys.stderr is not None:  # None in Windows programs without a console
             print(KEPT if kept else NOT_KEPT, file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 from strukt.kernels.autograd import is_plain
 
 MOST = 64
-"""The maximum number of tensors that are kept: a schedule of a parameter may have any number of values."""
+"""The largest number of tensors that are kept: a schedule of a parameter may have any number of values."""
 
 _kept: dict[tuple[float, torch.device], Tensor] = {}
 _numbers: dict[tuple[torch.device, int], float] = {}

@@ -30,7 +30,7 @@ class Candidates(NamedTuple):
         scores: ``(k,)``, in descending order.
         entries: ``(k, 3)``: the rank of the structure that a candidate deviates from, the place of the deviation,
             and the choice there.
-        waiting: ``(1,)``, the number of candidates.
+        waiting: ``(1,)``, the number of candidates; only so many scores and entries are set.
     """
 
     scores: Array
@@ -40,13 +40,16 @@ class Candidates(NamedTuple):
 
 @kernel
 def make_candidates(k: int) -> Candidates:
-    """Allocate an empty list of candidates."""
+    """Allocate an empty list of candidates for k ranks."""
     return Candidates(np.empty(k), np.empty((k, 3), np.int64), np.zeros(1, np.int64))
 
 
 @kernel
 def score_to_beat(candidates: Candidates, rank: int) -> float:
-    """Return the score that a further candidate must exceed if it deviates from the structure of a rank."""
+    """Return the score that a further candidate must exceed if it deviates from the structure of a rank.
+
+    It is -inf if the list is not full, and +inf if no later rank is left to fill.
+    """
     remaining = len(candidates.scores) - 1 - rank
     if candidates.waiting[0] < remaining:
         return -np.inf
@@ -161,9 +164,11 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 
 @kernel
 def choice_of_value(search: Search, rank: int, place: int, deviation: int, score: float, values: Array) -> int:
-    """Return the choice at a place: the recorded one up to place ``deviation``, later the best.
+    """Return the choice at a place of the structure of a rank: recorded up to place ``deviation``, later the best.
 
-    The best choice is that of the largest of ``values (choices,)``; all other choices are then queued.
+    The best choice has the largest of ``values (choices,)``, the scores of choices with their best completions, up
+    to a common constant. It is recorded, and the others are queued as candidates for later ranks. ``score`` is
+    that of the structure.
     """
     if place > deviation:
         top, best = values[0], 0

@@ -17,11 +17,12 @@ VECTORS = 64
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX, MIX_MORE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+"""The increment and the multipliers of SplitMix64."""
 
 
 @kernel
 def uniform(state: Array) -> float:
-    """Return a random number in [0, 1), and update ``state (1,)``, at first the seed.
+    """Return a random number in [0, 1), and update ``state (1,)`` of type uint64, at first the seed.
 
     The generator is SplitMix64 (Steele et al. 2014).
     """
@@ -49,14 +50,17 @@ class Kept(NamedTuple):
 
 @kernel
 def make_kept(keys: int, most: int, width: int) -> Kept:
-    """Allocate an empty cache of at most ``most`` rows."""
+    """Allocate an empty cache of at most ``most`` rows of up to ``width`` weights, for keys below ``keys``."""
     rows = 1 + min(keys, most, MOST_KEPT // width)
     return Kept(np.zeros(keys, np.int32), np.empty((rows, width)), np.zeros(1, np.int64))
 
 
 @kernel
 def row_of(kept: Kept, key: int) -> tuple[int, bool]:
-    """Return the row for the weights of a key, and True if they are cached already."""
+    """Return the row for the weights of a key, and True if they are cached already.
+
+    If not, the caller writes them to that row: a new one, or row 0 if the cache is full.
+    """
     row = kept.rows[key]
     if row > 0:
         return row, True
@@ -79,15 +83,15 @@ def accumulate(weights: Array) -> None:
 
 @inner
 def find_of_three(cumulative: Array, number: float) -> int:
-    """Return the index that a random number selects among three weights, ``cumulative (3,)`` from `accumulate`."""
+    """Return the index that a random number in [0, 1) selects; ``cumulative (3,)`` is from `accumulate`."""
     return int(cumulative[0] <= number) + int(cumulative[1] <= number)
 
 
 @kernel
 def find(sums: Array, first: int, count: int, number: float) -> int:
-    """Return the index that a random number selects from cumulative weights; never one of weight zero.
+    """Return the index that a random number in [0, 1) selects from cumulative weights; never one of weight zero.
 
-    The cumulative weights are the ``count`` entries of ``sums``, of one axis, from ``first`` on. Bisection narrows
+    The cumulative weights are the ``count`` entries of the vector ``sums`` from ``first`` on. Bisection narrows
     them down to `VECTORS` entries, and a vectorised count does the rest: the steps of a bisection depend on each
     other, and so are slow.
     """

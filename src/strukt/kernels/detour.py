@@ -14,7 +14,7 @@ from torch import Tensor
 from strukt.kernels import dispatch, jit
 
 CHARTED = frozenset({"inside", "outside", "derivative"})
-"""The operators that share a chart, which stays on the CPU."""
+"""The operators that share a chart; on a detour it stays on the CPU."""
 
 CHARTLESS = frozenset(
     {
@@ -58,6 +58,7 @@ def _forward(oracle: str) -> str:
 
 
 def _answers(package: str, oracle: str) -> bool:
+    """Return True if the CPU's kernels work, are not ruled out by the user, and compute the oracle."""
     works = jit.UNAVAILABLE is None and dispatch.chosen() != "reference"
     return works and hasattr(dispatch.kernels(package, "cpu"), oracle)
 

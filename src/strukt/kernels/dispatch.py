@@ -85,6 +85,7 @@ def reaches_gpu(scores: Tensor) -> bool:
 
 
 def _is_for_gpu(scores: Tensor, name: str) -> bool:
+    """Return True if kernels for GPUs should compute: on a GPU, or in Triton's interpreter if "gpu" is chosen."""
     return (scores.is_cuda and name != "cpu") or (name == "gpu" and available.is_interpreted())
 
 
@@ -184,4 +185,5 @@ def executor(package: str) -> Any:
 
 @functools.cache
 def _warn_once() -> None:
+    """Warn once that Numba's kernels are missing."""
     jit.warn_unavailable()

@@ -130,13 +130,17 @@ def _of_all_pairs(
 
 
 def _like(rows: Tensor, shape: Tensor) -> Tensor:
-    """Sum rows over the places and the channels that share rows in ``shape``."""
+    """Sum rows ``(batch, n, f, h, r)`` over the places and the channels if these share rows in ``shape``."""
     shared = [axis for axis in (2, 3) if shape.shape[axis] == 1 and rows.shape[axis] > 1]
     return rows.sum(shared, keepdim=True) if shared else rows
 
 
 def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Split the rows of all places into those for near heads, and those for distant heads on either side."""
+    """Split the rows of all places into those for near heads, and those for distant heads on the right and left.
+
+    Rows ``(batch, n, f, h, r)`` become ``(batch, n, 2g, h, r)`` and ``(batch, n, 2, h, r)``. If f is 1, all share
+    the rows, which are returned twice.
+    """
     if rows.shape[2] == 1:
         return rows, rows
     right, between, left = torch.split(rows, [1, rows.shape[2] - 2, 1], 2)
@@ -144,7 +148,10 @@ def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _joined(near_rows: Tensor | None, distant: Tensor, shape: torch.Size) -> Tensor:
-    """Join rows for near and for distant pairs, in a shape that may have one place or one channel."""
+    """Join rows for near and for distant pairs to a shape ``(batch, n, f, h, r)``, by their places.
+
+    If f or h is 1 in it, rows are summed over places or channels.
+    """
     batch, n, places, channels, rank = shape
     if places == 1:
         distant = distant.sum_to_size(shape)
@@ -154,7 +161,7 @@ def _joined(near_rows: Tensor | None, distant: Tensor, shape: torch.Size) -> Ten
 
 
 def _grouped(rows: Tensor, groups: int) -> Tensor:
-    """Reshape ``(batch, n, s, g c, r)`` to ``(s, batch g, n c, r)``."""
+    """Reshape ``(batch, n, s, g c, r)`` to ``(s, batch g, n c, r)``, for s sides and g groups of c channels."""
     batch, n, sides, channels, rank = rows.shape
     split = rows.reshape(batch, n, sides, groups, channels // groups, rank)
     return split.permute(2, 0, 3, 1, 4, 5).flatten(3, 4).flatten(1, 2)

@@ -1,10 +1,10 @@
 """Bilinear scores of pairs of positions that depend on their distance, without a table for each distance.
 
-Distances i - j fall into buckets: one on either side for distances larger than g, and one for each of the 2g
-distances from -g to g without 0. So the pairs of a bucket are a triangle or a diagonal, and only two triangles and
-2g diagonals of products of rows ``(batch, n, f, h, r)`` are computed. The three operations here are each other's
-derivatives, any number of times; nothing larger than one ``(batch, h, n, n)`` is stored. Rows are laid out in
-memory as one matrix product writes them for all buckets and channels.
+Distances i - j fall into buckets (`Buckets`): one on either side for distances larger than g, and one for each of
+the 2g distances from -g to g without 0. So the pairs of a bucket are a triangle or a diagonal, and only two
+triangles and 2g diagonals of products of rows are computed. Rows are ``(batch, n, f, h, r)`` for f places of
+buckets, h channels and r terms of a product. The three operations here are each other's derivatives, any number of
+times; no tensor larger than ``(batch, h, n, n)`` is stored.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """Compute `scores` from the products of triangles, of all pairs, and of diagonals."""
     batch, n, _, channels, _ = left.shape
     if (distant := buckets.triangles(n)) is None:
         result = left.new_zeros(batch, channels, n, n)
@@ -89,10 +90,12 @@ def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """Compute `gathered`."""
     return _sums(weights, right, buckets, 1)
 
 
 def _scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
+    """Compute `scattered`."""
     return _sums(weights.mT, left, buckets, -1)
 
 
@@ -101,7 +104,10 @@ _FORM = (_scores, _gathered, _scattered)
 
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """Return, for each place, the sums of rows weighted by its pairs; sign is -1 if weights are ``[j, i]``."""
+    """Return, for each place, the sums of rows weighted by its pairs, ``(batch, n, f, h, r)``.
+
+    ``weights`` are ``(batch, h, n, n)``, indexed i, j if ``sign`` is 1, and j, i if it is -1.
+    """
     n = rows.shape[1]
     result = rows.new_zeros(rows.shape)
     if (distant := buckets.triangles(n)) is not None:

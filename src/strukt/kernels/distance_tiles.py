@@ -75,7 +75,7 @@ class Tiles:
         return sums
 
     def written_out(self, left: Tensor, right: Tensor, band: Tensor, inside: Tensor) -> tuple[Tensor, ...]:
-        """Compute `messages` by plain operations on all pairs."""
+        """Compute `messages` by differentiable operations on all pairs at once."""
         place = torch.arange(right.shape[2], device=right.device)
         offset = (place - place.unsqueeze(1)).repeat_interleave(self.channels, 0)
         near = [offset == near for _, near in self.buckets.diagonals()]
@@ -108,6 +108,7 @@ class Tiles:
 
     @property
     def _sided(self) -> bool:
+        """True if a word may have heads on both sides, and these differ in their rows."""
         return self.buckets.reach is not None and not self.causal
 
     def products(self, left: Tensor, right: Tensor, block: _Block, scale: float = 1.0) -> Tensor:
@@ -143,7 +144,10 @@ class Tiles:
         return scores.softmax(-1)
 
     def near(self, pairs: Tensor, band: Tensor, block: _Block) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield, for each near distance, the pairs of a block and the column of a band, ``(g, c, ...)`` each."""
+        """Yield, for each near distance, views of its pairs in a block and of their numbers in a band.
+
+        Both are ``(g, c, pairs)``.
+        """
         by_word = self._by_word(pairs)
         of_words = band[block.groups, block.words]
         for place, offset in self.buckets.diagonals(band.shape[1]):
@@ -240,7 +244,7 @@ class _Messages(torch.autograd.Function):
 
 
 def _at(rows: Tensor, side: int) -> Tensor:
-    """Return the rows of a side, ``(g, ..., r)``."""
+    """Return the rows for heads on a side, 0 for right and 1 for left, ``(g, ..., r)``."""
     return rows[side if len(rows) > 1 else 0]
 
 
@@ -253,6 +257,7 @@ def _product(
     scale: float,
     out: Tensor | None = None,
 ) -> Tensor:
+    """Return the products of rows A and B of a side for a block and some heads, times ``scale``."""
     a, b = _at(left, side)[block.groups, block.rows], _at(right, side)[block.groups, heads].mT
     added = a.new_zeros(()) if out is None else out
     return torch.baddbmm(added, a, b, beta=0, alpha=scale, out=out)
@@ -277,11 +282,12 @@ def in_padding(inside: Tensor, like: Tensor) -> Tensor | None:
 
 
 def _joined(sides: list[Tensor], count: int) -> Tensor:
+    """Stack the sums of both sides if these have rows of their own (``count`` is 2), else add them up."""
     return torch.stack(sides) if count > 1 else sides[0].add(sides[1]).unsqueeze(0)
 
 
 def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
-    """Return the gradients by differentiable operations."""
+    """Return the gradients of the first three tensors of `_Messages`, computed by differentiable operations."""
     *tensors, inside = ctx.saved_tensors
     with torch.enable_grad():
         values = ctx.tiles.written_out(*tensors, inside)

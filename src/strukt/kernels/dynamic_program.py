@@ -138,9 +138,10 @@ class DynamicProgram:
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
-    """Return, for parts ``(*positions, c)``, which of the c parts of each position is used; -1 if none is.
+    """Return the index of the used one of the c parts of each position, ``(*positions,)``; -1 if none is used.
 
-    A part is used if it is positive. Of several, the largest is taken. Options are ignored.
+    ``parts`` are ``(*positions, c)``. A part is used if it is positive. Of several, the largest is taken. Options
+    are ignored.
     """
     if not parts.shape[-1]:
         return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
@@ -148,4 +149,5 @@ def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
 
 
 def _only_where(feasible: Tensor, events: Tensor) -> Tensor:
+    """Return events with -1 wherever ``feasible``, of their first axes, is False."""
     return torch.where(feasible.reshape(*feasible.shape, *(1,) * (events.dim() - feasible.dim())), events, -1)

@@ -83,7 +83,7 @@ if UNAVAILABLE is None:
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def _log(whole: float, correction: float) -> float:
-        """Return the logarithm of a normal number, plus the rounding error ``correction``.
+        """Return the logarithm of a positive normal number, plus a small ``correction``.
 
         The mantissa m is brought between sqrt(1/2) and sqrt(2), and log m is a series in (m - 1) / (m + 1).
         """
@@ -104,7 +104,7 @@ if UNAVAILABLE is None:
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def log(x: float) -> float:
-        """Return the logarithm of a normal number, to 2 ulp, in a form that LLVM vectorises."""
+        """Return the logarithm of a positive normal number, to 2 ulp, in a form that LLVM vectorises."""
         return _log(x, 0.0)
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")

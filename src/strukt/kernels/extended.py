@@ -43,7 +43,10 @@ def at_rank(mantissa: float, rank: float, top: float) -> float:
 
 @kernel
 def settled(mantissa: float, rank: float) -> tuple[float, float]:
-    """Return a product of two numbers, or of a number and a short sum, normalised to a mantissa in range."""
+    """Return a number with its mantissa brought into range.
+
+    It is a product of two mantissas in range, or of such a mantissa and a short sum of them.
+    """
     factor = DOWN if mantissa > HIGH else (UP if mantissa < LOW else 1.0)
     change = 1.0 if mantissa > HIGH else (-1.0 if mantissa < LOW else 0.0)
     return mantissa * factor, rank + change
@@ -51,7 +54,10 @@ def settled(mantissa: float, rank: float) -> tuple[float, float]:
 
 @kernel
 def share(mantissa: float, rank: float, total: float, total_rank: float) -> float:
-    """Return the share of a product of two numbers, before `settled`, in a total at least as large: 0 to 1."""
+    """Return the share, from 0 to 1, of a product of two numbers in a total at least as large.
+
+    The product is not `settled`; the total is.
+    """
     above = rank - total_rank
     factor = 1.0 if above == 0.0 else (DOWN if above == -1.0 else (UP if above == 1.0 else 0.0))
     return mantissa / total * factor

@@ -15,7 +15,9 @@ from strukt.kernels.autograd import Scores
 def pull_backs(
     function: Callable[..., Tensor], scores: Scores, rest: Sequence[Any], weights: Sequence[Tensor]
 ) -> list[Scores]:
-    """Return gradients of weighted sums of ``function(*scores, *rest)``, under any grad mode.
+    """Return gradients of weighted sums of ``function(*scores, *rest)``, one tuple for each of ``weights``.
+
+    They have no derivatives. The grad mode of the caller does not matter.
 
     Args:
         function: Function that is differentiable in the scores; it is called once.

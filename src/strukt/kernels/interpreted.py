@@ -73,6 +73,7 @@ def _function(kernel: Any) -> Callable[..., Any]:
 
 
 def _value(value: Any) -> Any:
+    """Return the plain Python version of a kernel or of a module of strukt; any other value unchanged."""
     if isinstance(value, ModuleType) and value.__name__.startswith("strukt."):
         return _Module(value)
     if getattr(value, "__name__", "") == "_kept_apart":  # not a kernel, but an instruction to the compiler

@@ -94,4 +94,5 @@ def linked(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def _any_integer(kind: Any) -> Any:
+    """Return the integer type of a literal integer, and any other type of Numba unchanged."""
     return kind.literal_type if isinstance(kind, types.IntegerLiteral) else kind

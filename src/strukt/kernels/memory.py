@@ -97,16 +97,18 @@ def no_events(*shape: int) -> Tensor:
 
 
 def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
+    """Return ``count`` numbers from the first boundary of a cache line on, in an array of bytes."""
     return np.frombuffer(whole, dtype, count, -whole.ctypes.data % LINE)
 
 
 def _size_class(size: int) -> int:
-    """Return a block size, about an eighth above ``size`` bytes at most, so that similar arrays share blocks."""
+    """Return the bytes of a block for ``size`` bytes: about an eighth more at most, the same for similar sizes."""
     step = 1 << max(size.bit_length() - 4, 0)
     return -(-size // step) * step + LINE
 
 
 def _take(size: int) -> npt.NDArray[np.uint8]:
+    """Return a block of exactly ``size`` bytes, from the cache if it has one."""
     global _total
     try:
         block = _kept[size].pop()
@@ -118,6 +120,7 @@ def _take(size: int) -> npt.NDArray[np.uint8]:
 
 
 def _give_back(block: npt.NDArray[np.uint8]) -> None:
+    """Put a block into the cache, unless it is full."""
     global _total
     if _total + len(block) <= MOST:
         _total += len(block)

@@ -1,8 +1,8 @@
 """Derivatives of multilinear forms, which are multilinear themselves.
 
-The derivative of a form by one argument is a function of the others, and is linear in each. Its own derivatives,
-times a direction, are derivatives of the form with that direction replacing the missing argument. So one function
-for each argument suffices for derivatives of any order.
+The derivative of a form with respect to one argument is a function of the others, and is linear in each. Its own
+derivatives, times a direction, are derivatives of the form with that direction in place of the missing argument.
+So one function for each argument suffices for derivatives of any order.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], consta
 
 
 class _Derivative(torch.autograd.Function):
+    """Autograd function of `derivative`."""
+
     @staticmethod
     def forward(form: Derivatives, missing: int, constant: Any, *others: Tensor) -> Tensor:
         return form[missing](*others, constant)

@@ -17,6 +17,7 @@ _LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-cal
 """The library of operators; those of ``torch.library.custom_op`` would load PyTorch's compiler on first use."""
 
 _BODIES: dict[Any, Callable[..., Any]] = {}
+"""The Python function of each operator."""
 
 _DEFINED: Counter[str] = Counter()
 """The number of operators of each name."""

@@ -176,7 +176,7 @@ class Oracles:
         )
 
     def _with_fitting_chart(self, backend: Any, *arguments: Any) -> tuple[Any, ...]:
-        """Return the arguments with a chart of the backend, made now if the given one is another backend's.
+        """Return the arguments with the backend's own chart as the last one, made now if they have another's.
 
         Which backend supports scores may depend on the size of the batch, which `torch.func.vmap` changes between
         the forward and the backward pass.
@@ -212,11 +212,13 @@ class Oracles:
         return isnan(chart.numpy().item(0)) and self._beyond(backend, *arguments)
 
     def _reference_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Return the log-partition and a chart of NaN, which tells `_lacks_chart` that it is the reference's."""
         with torch.no_grad():
             log_partition = self.reference.log_partition(*arguments)
         return log_partition, self._fake_inside(*arguments)[1].fill_(torch.nan)
 
     def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
+        """Return the marginals times weights as gradients of the reference's log-partition."""
         *arguments_, weights, _ = arguments
         scores, rest = arguments_[: self._count], arguments_[self._count :]
         (result,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
@@ -254,6 +256,7 @@ class Oracles:
         return tuple(value.new_empty(value.shape) for value in inputs)
 
     def _event_shape(self, main: Tensor) -> Sequence[int]:
+        """Return the shape of an event, the first part axes of the main scores."""
         return main.shape[1 : 1 + self.event_dim]
 
     def _fake_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:

@@ -202,6 +202,7 @@ class KMax(Semiring):
         return self._best((left.unsqueeze(0) + right.unsqueeze(1)).flatten(0, 1))
 
     def _best(self, values: Tensor) -> Tensor:
+        """Return the k best values along the first axis, descending."""
         return values.topk(self.k, dim=0).values
 
 

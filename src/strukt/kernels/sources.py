@@ -51,10 +51,11 @@ def stamp(path: str) -> str:
 def _read(path: Path) -> tuple[str, tuple[Path, ...]]:
     """Return the digest of a file, and the files of the package that it imports."""
     source = path.read_bytes()
-    return hashlib.sha256(source).hexdigest(), tuple(_imported(path, source.decode()))
+    return hashlib.sha256(source).hexdigest(), tuple(_imported(source.decode()))
 
 
-def _imported(path: Path, source: str) -> Iterator[Path]:
+def _imported(source: str) -> Iterator[Path]:
+    """Yield the files of the package that a source text imports by ``from ... import``."""
     package = __name__.partition(".")[0]
     root = Path(__file__).resolve().parents[1]
     for module, names in _IMPORT.findall(source):

@@ -68,13 +68,14 @@ class _Pool:
         self._size = 0
 
     def call(self, work: Callable[[], None], count: int) -> None:
-        """Call ``work`` on ``count`` threads at once."""
+        """Call ``work`` on this thread and on ``count - 1`` threads of the pool at once."""
         futures = [self._sized(count - 1).submit(work) for _ in range(1, count)]
         work()
         for future in futures:
             future.result()
 
     def _sized(self, size: int) -> ThreadPoolExecutor:
+        """Return the pool, replaced by a larger one if it has fewer threads than ``size``."""
         with self._lock:
             if self._executor is None or self._size < size:
                 self._executor = ThreadPoolExecutor(size, thread_name_prefix="strukt")

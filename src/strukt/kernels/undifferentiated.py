@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 from strukt.kernels.arrays import Floats
 
 MAPPED = "vmap cannot map the scores of SparseMAP or of a factor graph; give them a batch axis in front instead"
+"""The text of errors for arguments that `torch.func.vmap` maps."""
 
 
 def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
@@ -55,10 +56,10 @@ def plain(value: Tensor) -> Tensor:
 
 
 def longest(lengths: Tensor) -> int:
-    """Return the largest of some lengths, if `torch.func.vmap` maps them of all that it maps.
+    """Return the largest of some lengths; if `torch.func.vmap` maps them, the largest over the mapped axis, too.
 
-    A sum over mapped structures may have mapped lengths although the user's are not: an item whose cross-entropy
-    is infinite has the length 0 in its derivatives.
+    Lengths may be mapped although the user's are not: an item whose cross-entropy is infinite has the length 0 in
+    its derivatives.
     """
     functorch = torch._C._functorch
     while functorch.is_functorch_wrapped_tensor(lengths):

@@ -38,7 +38,10 @@ class Left(NamedTuple):
 
 
 def weighed(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
-    """Return rows A, ``(batch, n, h, r)``, with their products with the weights of distant pairs."""
+    """Return rows A, ``(batch, n, h, r)``, and their products with the weights of distant pairs.
+
+    ``weights`` are w, ``(f, h, r)``.
+    """
     return Left(rows, rows.unsqueeze(2) * weights[_places(buckets)])
 
 
@@ -102,13 +105,14 @@ def _places(buckets: Buckets) -> list[int]:
 
 
 def _differences(weights: Tensor) -> Tensor:
-    """Return the weights of near pairs minus those of the distant pairs on their side."""
+    """Return the weights of near pairs minus those of the distant pairs on their side, ``(2g, h, r)``."""
     half = len(weights) // 2 - 1
     above, below = (side.expand(half, -1, -1) for side in (weights[:1], weights[-1:]))
     return weights[1:-1] - torch.cat([above, below])
 
 
 def _distant_pairs(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """Return the scores of all pairs ``(batch, h, n, n)``, with the weights of distant ones."""
     if buckets.reach is None:
         return left[:, :, 0].transpose(1, 2) @ right.permute(0, 2, 3, 1)
     above, below = left.unbind(2)
@@ -116,12 +120,14 @@ def _distant_pairs(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _distant_left(pairs: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """Return the derivative with respect to weighted A, in its shape ``(batch, n, 2 or 1, h, r)``."""
     if buckets.reach is None:
         return (pairs @ right.transpose(1, 2)).transpose(1, 2).unsqueeze(2)
     return torch.stack(triangles.sums(pairs, right, right), 2)
 
 
 def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
+    """Return the derivative with respect to B, ``(batch, n, h, r)``."""
     if buckets.reach is None:
         return (pairs.mT @ left[:, :, 0].transpose(1, 2)).transpose(1, 2)
     above, below = left.unbind(2)
@@ -130,4 +136,4 @@ def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 _DISTANT = (_distant_pairs, _distant_left, _distant_right)
-"""The derivatives of the form with all pairs as if distant, with respect to W, weighted A, and B."""
+"""The derivatives with respect to W, weighted A, and B of the form as if all pairs were distant."""
