@@ -74,7 +74,7 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Compute `scores` from the products of triangles, of all pairs, and of diagonals."""
+    """Compute `scores`, without derivatives: products of triangles, of all pairs, and of diagonals."""
     batch, n, _, channels, _ = left.shape
     if (distant := buckets.triangles(n)) is None:
         result = left.new_zeros(batch, channels, n, n)
@@ -90,12 +90,12 @@ def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Compute `gathered`."""
+    """Compute `gathered`, without derivatives."""
     return _sums(weights, right, buckets, 1)
 
 
 def _scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-    """Compute `scattered`."""
+    """Compute `scattered`, without derivatives."""
     return _sums(weights.mT, left, buckets, -1)
 
 

@@ -112,7 +112,7 @@ class Tiles:
         return self.buckets.reach is not None and not self.causal
 
     def products(self, left: Tensor, right: Tensor, block: _Block, scale: float = 1.0) -> Tensor:
-        """Return the products of the rows A and B of each pair of a block, ``(g, words c, heads)``."""
+        """Return ``scale`` times the products of rows A and B of each pair of a block, ``(g, words c, heads)``."""
         start, end, n = block.words.start, block.words.stop, block.heads.stop
         if not self._sided:
             return _product(left, right, 1, block, block.heads, scale)
@@ -173,7 +173,10 @@ class Tiles:
                 into[:, heads].baddbmm_(part.mT, rows[:, block.rows], alpha=scale)
 
     def _sides(self, pairs: Tensor, block: _Block) -> Sequence[tuple[int, slice, Tensor]]:
-        """Return (side, heads, pairs) for each part of a block; it changes ``pairs``, so call it only once."""
+        """Return the pairs of a block as rectangles of one side each: (side, heads, pairs).
+
+        It changes ``pairs``, so call it only once.
+        """
         if not self._sided:
             return [(1, block.heads, pairs)]
         start = block.words.start

@@ -37,7 +37,10 @@ def to_log(mantissa: float, rank: float) -> float:
 
 @kernel
 def at_rank(mantissa: float, rank: float, top: float) -> float:
-    """Return the mantissa of a term in a sum of rank ``top``; the rounding error is below 2**-512 of the sum."""
+    """Return the mantissa of a term in a sum of rank ``top``, 0 if its own rank is lower by 2 or more.
+
+    The rounding error is below 2**-512 of the sum.
+    """
     return mantissa * (1.0 if rank == top else (DOWN if rank == top - 1.0 else 0.0))
 
 
@@ -45,7 +48,7 @@ def at_rank(mantissa: float, rank: float, top: float) -> float:
 def settled(mantissa: float, rank: float) -> tuple[float, float]:
     """Return a number with its mantissa brought into range.
 
-    It is a product of two mantissas in range, or of such a mantissa and a short sum of them.
+    The mantissa is a product of two in range, or of one and a short sum. The rank changes by at most 1.
     """
     factor = DOWN if mantissa > HIGH else (UP if mantissa < LOW else 1.0)
     change = 1.0 if mantissa > HIGH else (-1.0 if mantissa < LOW else 0.0)

@@ -13,9 +13,9 @@ from torch import Tensor
 from strukt.kernels.arrays import Array
 from strukt.kernels.autograd import Scores, alone
 from strukt.kernels.engine import chosen, items
+from strukt.kernels.engine.events import Events
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
-from strukt.kernels.engine.names import Names
 from strukt.kernels.engine.operators import TableOperators, doubles_of, numpy_of, result, zeros
 from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.rows import parts_of, row_of
@@ -95,9 +95,9 @@ class Backend(TableOperators):
         """
         scores, lengths, (*options, k) = self._split(arguments)
         rows, result = self._joined(scores, options), np.full((len(lengths), k), -np.inf)
-        named = self._no_names(scores[0], options, k)
-        on_items(chosen.kbest, self._groups(scores, lengths, options), rows, *named.arrays, result)
-        return named.events(), torch.from_numpy(result).to(scores[0].dtype)
+        events = self._no_events(scores[0], options, k)
+        on_items(chosen.kbest, self._groups(scores, lengths, options), rows, *events.arrays, result)
+        return events.as_tensor(), torch.from_numpy(result).to(scores[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return exact samples ``(batch, count, *event)`` and the log-partition ``(batch,)``.
@@ -107,7 +107,7 @@ class Backend(TableOperators):
         scores, lengths, (*options, count) = self._split(arguments)
         log_partition, chart = self.inside(*arguments[:-1])
         rows = self._joined(scores, options)
-        named = self._no_names(scores[0], options, count)
+        events = self._no_events(scores[0], options, count)
         seeds = torch.randint(torch.iinfo(torch.int64).max, (len(lengths), count)).numpy()
         groups = self._groups(scores, lengths, options)
         used = sum(table.used * len(each) for table, each in groups) * count
@@ -119,13 +119,13 @@ class Backend(TableOperators):
                 first, step = (0, 1) if chunks == 1 else (thread, chunks)
                 for table, numbers in each:
                     mine = numbers[thread::threads] if chunks == 1 else numbers
-                    kernel(table, mine, ring, rows, chart.numpy(), seeds, first, step, *named.arrays)
+                    kernel(table, mine, ring, rows, chart.numpy(), seeds, first, step, *events.arrays)
 
             over(draw, threads if each else 0)
-        return named.events(), log_partition
+        return events.as_tensor(), log_partition
 
     def sparsemap(self, *arguments: Any) -> Result:
-        """Return the structures of SparseMAP; the last arguments are the start and the settings."""
+        """Return the structures and weights of SparseMAP; the last arguments are the start and the settings."""
         scores, lengths, (*options, begin, settings) = self._split(arguments)
         groups = self._groups(scores, lengths, options)
         rows = self._joined(scores, options).astype(np.float64, copy=False)
@@ -155,13 +155,13 @@ class Backend(TableOperators):
     def _places(self, main: Tensor) -> torch.Size:
         return main.shape[1 : 1 + self._place_dim]
 
-    def _no_names(self, main: Tensor, options: Sequence[Any], count: int) -> Names:
+    def _no_events(self, main: Tensor, options: Sequence[Any], count: int) -> Events:
         """Allocate ``count`` events of each item, whose entries are all -1."""
         places = self._places(main)
         others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])
         alternatives, kinds = math.prod(others), math.prod(others[-1:])
-        return Names(shape, alternatives, kinds, bool(others), main.dim() > 1 + len(places))
+        return Events(shape, alternatives, kinds, bool(others), main.dim() > 1 + len(places))
 
 
 class RowBackend(Backend):

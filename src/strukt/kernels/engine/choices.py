@@ -45,11 +45,11 @@ def _raise_value(scores: Array, place: int, bound: float, result: Array) -> None
 
 
 @inner
-def name(
+def write_event(
     places: Array, used: Array, count: int, alternatives: int, kinds: int, codes: Array, events: Array,
-    named: Array,
+    value_codes: Array,
 ) -> None:  # fmt: skip
-    """Write an event: the kinds of its weights (``events``) and the codes of their values (``named``).
+    """Write an event: the kinds of its weights (``events``) and the codes of their values (``value_codes``).
 
     A weight at a place is one of ``alternatives`` at the position ``place // alternatives``, and its kind is
     ``place % kinds``. Both results are ``(positions,)``, or empty if not requested. Weights whose positions lie
@@ -60,8 +60,8 @@ def name(
         position = place // alternatives
         if position < events.shape[0]:
             events[position] = place % kinds
-        if position < named.shape[0]:
-            named[position] = codes[i]
+        if position < value_codes.shape[0]:
+            value_codes[position] = codes[i]
 
 
 @inner

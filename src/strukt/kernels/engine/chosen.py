@@ -20,7 +20,8 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 def _load(table: Table, scores: Array, weight_scores: Array) -> float:
     """Write the best scores of an item's weights to ``weight_scores``, levelled by `max_inside_outside.level`.
 
-    Return the total that this subtracts from the score of every structure; -inf if there is no structure.
+    Return the total that this subtracts from the score of every structure; -inf if a group of weights that all
+    structures use has no possible one.
     """
     weights.gather_best(scores, table.places, weight_scores)
     return max_inside_outside.level(weight_scores, table.groups, table.times)
@@ -28,14 +29,15 @@ def _load(table: Table, scores: Array, weight_scores: Array) -> float:
 
 @kernel
 def kbest(
-    table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array, named: Array,
-    best_scores: Array,
+    table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array,
+    value_codes: Array, best_scores: Array,
 ) -> None:  # fmt: skip
-    """Write the k best structures, ``events`` and ``named (batch, k, positions)``, and ``best_scores (batch, k)``.
+    """Write the k best structures of each item and their scores, ``best_scores (batch, k)``.
 
-    Where an item has fewer structures, the entries are left unchanged, as are positions without a weight: the
-    caller fills events with -1 and scores with -inf. For ``alternatives``, ``kinds``, ``events`` and ``named`` see
-    `choices.name`; for ``items`` and ``scores`` see `strukt.kernels.engine.items`.
+    Structures are written to ``events`` and ``value_codes (batch, k, positions)`` by `choices.write_event`, which
+    also takes ``alternatives`` and ``kinds``. If an item has fewer structures, the other entries are left
+    unchanged, as are positions without a weight: the caller fills structures with -1 and scores with -inf.
+    ``items`` and ``scores`` are those of `strukt.kernels.engine.items`.
     """
     k, chosen = best_scores.shape[1], table.used * choices.features_of(scores)
     weight_scores, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
@@ -61,19 +63,19 @@ def kbest(
                 choices.choose_values(
                     scores[b], table.places, used, count, search, rank, place, deviation, score, values, codes
                 )
-            choices.name(
-                table.places, used, count, alternatives, kinds, codes, events[b, rank], named[b, rank]
+            choices.write_event(
+                table.places, used, count, alternatives, kinds, codes, events[b, rank], value_codes[b, rank]
             )
 
 
 @kernel
 def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
-    step: int, alternatives: int, kinds: int, events: Array, named: Array,
+    step: int, alternatives: int, kinds: int, events: Array, value_codes: Array,
 ) -> None:  # fmt: skip
     """Draw one structure for each of the seeds ``(batch, count)`` in columns first, first + step, and so on.
 
-    The structures are written to ``events`` and ``named (batch, count, positions)``, as by `kbest`. ``items``,
+    Structures are written to ``events`` and ``value_codes (batch, count, positions)``, as by `kbest`. ``items``,
     ``ring``, ``scores`` and ``chart`` are those of `strukt.kernels.engine.items`; the items must have structures.
     """
     cells, size = table.maker.shape[0], table.places.shape[0]
@@ -98,7 +100,9 @@ def sample(
                 used,
             )  # fmt: skip
             choices.draw(scores[b], table.places, used[:count], sums, state, codes)
-            choices.name(table.places, used, count, alternatives, kinds, codes, events[b, k], named[b, k])
+            choices.write_event(
+                table.places, used, count, alternatives, kinds, codes, events[b, k], value_codes[b, k]
+            )
 
 
 @kernel

@@ -218,7 +218,8 @@ def surprises(
     """Write cross-entropies ``result (batch,)``: the expected surprise under ``others``; entropies without others.
 
     The gradients with respect to the scores, times the factors of the items, are added to the rows of ``grads``,
-    if it has any. Items that do not fit plain numbers get the kind `EXTENDED`, and must be recomputed.
+    if it has any. Items that do not fit plain numbers get the kind `EXTENDED`, and must be recomputed. The result
+    is +inf if only the others have no structure, and left unchanged if the item has none.
 
     Arrays: ``others`` and ``grads``, in the shape of ``scores`` or without rows; ``factors (batch,)``, or without
     entries if there are no gradients; ``kinds (batch,)``, the ring of each item; ``items`` and ``ring`` are those

@@ -120,11 +120,11 @@ class TableOperators(ArgumentsMixin, ABC):
         return self._joined(directions, options)
 
     def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """Return an array in the layout of `_joined` in the types and shapes of the scores."""
+        """Return an array in the layout of `_joined` as tensors in the shapes and types of the scores."""
         return result(rows, scores[0])
 
     def _best_parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """Return max-marginals, in the layout of `_joined`, in the types and shapes of the scores."""
+        """Return max-marginals in the layout of `_joined` as tensors in the shapes and types of the scores."""
         return self._parted(rows, scores, options)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -28,7 +28,7 @@ def gather(scores: Array, places: Array, weight_scores: Array) -> None:
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
     """Add the uses of weights, ``parts (weights,)``, times a factor, to ``used`` at their scores.
 
-    ``used`` has the shape of the scores. The use of a sum over values is divided among them by their shares.
+    ``used`` has the shape of the scores. The use of a weight that is a sum over values is divided among these.
     """
     if scores.ndim == 1:
         for i in range(places.shape[0]):
