@@ -15,7 +15,7 @@ def gather(
     indptr: Array, attributes: Array, values: Array, starts: Array, labels: Array, weights: Array, cells: Array,
     out: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the scores of token t into row ``cells[t]`` of ``out``, ``(cells, c)``.
+    """Write the scores of the c labels of each token t to row ``cells[t]`` of ``out (cells, c)``.
 
     The attributes of token t and their values are the entries from ``indptr[t]`` to before ``indptr[t + 1]``. The
     thread ``start`` of ``step`` threads writes its share of the tokens.

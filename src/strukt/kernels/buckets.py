@@ -12,7 +12,8 @@ class Buckets(NamedTuple):
 
     Attributes:
         reach: g; None if the distance does not matter. Place 0 is for i - j < -g, followed by the distances from
-            -g to -1 and from 1 to g, and place 2g + 1 is for i - j > g.
+            -g to -1 and from 1 to g, and place 2g + 1 is for i - j > g. A pair i, i has the place for all pairs
+            only.
         shared: Whether the last place is for all pairs. Without a reach there is no other place.
     """
 

@@ -151,8 +151,8 @@ def start(search: Search, score: float) -> None:
 def take(search: Search, rank: int) -> tuple[float, int]:
     """Make the best candidate the structure of a rank; return its score, and the place where it deviates.
 
-    The choices up to this place are recorded. It is -1 for the best structure of all. The score is -inf if no
-    candidate is left.
+    The choices up to this place are recorded. The place is -1 for the best structure of all. The score is -inf if
+    no candidate is left.
     """
     score, parent, place, choice = take_candidate(search.candidates)
     for before in range(place):

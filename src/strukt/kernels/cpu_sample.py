@@ -73,7 +73,10 @@ def row_of(kept: Kept, key: int) -> tuple[int, bool]:
 
 @kernel
 def accumulate(weights: Array) -> None:
-    """Replace ``weights (count,)`` by cumulative probabilities, which are 1 from the last positive weight on."""
+    """Replace ``weights (count,)`` by cumulative probabilities, which are 1 from the last positive weight on.
+
+    At least one weight must be positive.
+    """
     for i in range(1, weights.shape[0]):
         weights[i] += weights[i - 1]
     whole = weights[weights.shape[0] - 1]

@@ -174,7 +174,7 @@ def kernels(package: str, backend: str) -> Any:
 
 @functools.cache
 def executor(package: str) -> Any:
-    """Return a structure's backend that runs each step as a few PyTorch operations; None if there is none."""
+    """Return a structure's backend that runs each stage as a few PyTorch operations; None if there is none."""
     from strukt.kernels.engine.executor import Executor
     from strukt.kernels.engine.gpu.backend import Gpu
 

@@ -148,9 +148,10 @@ def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _joined(near_rows: Tensor | None, distant: Tensor, shape: torch.Size) -> Tensor:
-    """Join rows for near and for distant pairs to a shape ``(batch, n, f, h, r)``, by their places.
+    """Join rows for near pairs, if any, and for distant ones in the order of their places.
 
-    If f or h is 1 in it, rows are summed over places or channels.
+    ``shape`` is that of the result, ``(batch, n, f, h, r)``. If f is 1 in it, all rows are added up; if h is 1,
+    they are summed over channels.
     """
     batch, n, places, channels, rank = shape
     if places == 1:

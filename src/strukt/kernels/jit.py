@@ -132,7 +132,7 @@ else:
 
 
 def thread_count(batch: int, work: int) -> int:
-    """Return the number of threads for a batch; ``work`` is a rough count of the operations of all its items."""
+    """Return the number of threads for a batch: 1 if its work, a rough count of all operations, is small."""
     return max(1, min(torch.get_num_threads(), batch)) if work >= 50_000 else 1
 
 

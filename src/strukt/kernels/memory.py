@@ -42,7 +42,9 @@ _total = 0
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """Return an uninitialised array; its memory is reused once the array and all its views are gone.
+    """Return an uninitialised array.
+
+    From `SMALLEST` bytes on, its memory is reused once the array and all its views are gone.
 
     Examples:
         >>> empty((3, 2)).shape

@@ -21,7 +21,7 @@ def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], consta
     """Return the derivative of a form with respect to one argument, differentiable any number of times.
 
     Args:
-        form: The derivatives of the form.
+        form: The form, given by its derivatives.
         missing: The index of the argument with respect to which to differentiate.
         others: The other arguments, in their order.
         constant: The last argument of all functions of the form, which has no derivative.

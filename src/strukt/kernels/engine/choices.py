@@ -172,7 +172,7 @@ def summed_shares(scores: Array, places: Array) -> Array:
 
 @inner
 def draw_values(sums: Array, rows: Array, state: Array, codes: Array) -> None:
-    """Draw the values of weights, given their ``rows (count,)`` in the `summed_shares`; write their ``codes``."""
+    """Draw the values of the weights in some rows of ``sums``, from `summed_shares`; write their ``codes``."""
     kept_apart()
     flat, width = sums.reshape(-1), sums.shape[2]
     for i in range(rows.shape[0]):

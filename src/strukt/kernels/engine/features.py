@@ -122,7 +122,7 @@ def value_shares(scores: Array, places: Array) -> Array:
     shares = relative(scores, places)
     for i in range(places.shape[0]):
         for feature in range(scores.shape[1]):
-            total = max(shares[i, feature].sum(), scores.dtype.type(0.5))  # 0 if all are impossible
+            total = max(shares[i, feature].sum(), scores.dtype.type(0.5))  # the sum is 0, or at least 1
             for value in range(scores.shape[2]):
                 shares[i, feature, value] /= total
     return shares

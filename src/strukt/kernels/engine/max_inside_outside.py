@@ -12,11 +12,11 @@ from strukt.kernels.jit import inner, kept_apart
 
 @inner
 def level(weight_scores: Array, groups: Array, times: Array) -> float:
-    """Subtract the best score of each group of which every structure uses one weight; return their sum.
+    """Subtract its best score from each group of which every structure uses one weight; return their sum.
 
-    It is -inf if a group that all structures use has no possible weight. Groups of which structures use several
-    weights are unchanged, so that ties remain ties. ``weight_scores (weights,)`` are overwritten; ``groups (groups
-    + 1,)`` and ``times (groups,)`` are those of `Program`.
+    The sum is -inf if a group that all structures use has no possible weight. Groups of which structures use
+    several weights are unchanged, so that ties remain ties. ``weight_scores (weights,)`` are overwritten; ``groups
+    (groups + 1,)`` and ``times (groups,)`` are those of `Program`.
     """
     kept_apart()
     shift = 0.0

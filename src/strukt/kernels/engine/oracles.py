@@ -65,8 +65,8 @@ class TableOracles(Oracles):
         """Return the gradients of cross-entropies times factors with respect to the first and the other scores.
 
         The last arguments are the factors and the cross-entropies. The first gradients have an operator; the
-        others are the difference of the marginals. Items whose cross-entropy is infinite have length 0 here, and
-        so the gradient 0 in every kernel.
+        others are the marginals of the other scores minus those of the first. Items whose cross-entropy is
+        infinite have length 0 here, and so the gradient 0 in every kernel.
         """
         *inputs, factors, value = arguments
         both, (lengths, *rest) = inputs[: 2 * self._count], inputs[2 * self._count :]

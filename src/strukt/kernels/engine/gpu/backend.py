@@ -217,7 +217,7 @@ class Gpu(ArgumentsMixin, ABC):
         """Return the surprise of each value under other scores; None if places have no values."""
         return None
 
-    # The shared part.
+    # Shared by all layouts.
 
     def _run(
         self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], place_scores: Tensor | None = None

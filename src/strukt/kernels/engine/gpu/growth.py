@@ -1,8 +1,9 @@
 """Triton kernels of derivatives along directions, and of entropies: the growth of cells, inside and outside.
 
 The *growth* of a cell is the derivative of the log of its total along directions of the logs of the weights. For
-entropies the directions are 0, and each choice of a term adds its surprise, -log of its share; shares of other
-scores yield the cross-entropy. Growths are float64, because derivatives are small differences between sums.
+entropies, each choice of a term adds its surprise, -log of its share; shares under other scores, whose cells and
+weights have names that begin with q, yield the cross-entropy. Growths are float64, because derivatives are small
+differences between sums. Arguments that a docstring does not describe are those of `inside_outside`.
 """
 
 from __future__ import annotations
@@ -137,9 +138,8 @@ def add_growth_of_uses(
 ):  # fmt: skip
     """Add, for each cell or weight x, share and share times gain of each term with the factor x.
 
-    Runs and numbers are those of `inside_outside.add_uses`; the gain of a term is the growth of its row's outside
-    and of its other factors, and its share is that in ``base``, the result of `add_uses`. ``factor`` is the number
-    of x under the other scores, and the arrays that begin with q are cells and weights under these.
+    Runs and numbers are those of `inside_outside.add_uses`, and shares those in its result ``base``. A gain is the
+    growth of the row's outside and the other factors. ``factor`` is the number of x under the other scores.
     """
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
     for j in range(0, most_runs):

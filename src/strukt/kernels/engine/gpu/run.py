@@ -102,7 +102,7 @@ class Run:
         If ``surprise``, each choice of a term adds its surprise: under the weights of ``other``, a run and its
         chart, or of this run if it is None.
         """
-        table, tile = self.table, _half(_half(self.table.tile))  # growths are float64 for all scores
+        table, tile = self.table, _half(_half(self.table.tile))  # growths are always float64
         theirs, their_chart = other or (self, chart)
         cells = self.place_scores.new_empty(self.batch, table.cells, dtype=torch.float64)
         bases = self.numbers() if surprise else chart

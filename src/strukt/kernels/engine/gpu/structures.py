@@ -96,7 +96,7 @@ class Trees(Gpu):
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         n, event_shape = scores[0].shape[1], scores[0].shape[1 : 1 + self._event_dim]
-        # A structure uses one place for each word, or each span of a tree; some are dropped later.
+        # A structure uses one place for each word, or each span of a tree; in short items, other marks are 0.
         some, place = used.topk(n if self._event_dim == 1 else 2 * (n - 1) - 1, -1)
         alternatives = math.prod(scores[0].shape[1 + self._event_dim : 3])
         features = self._features(scores)

@@ -90,7 +90,7 @@ def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int
         columns[place] = _side_by_side(used, columns[place], twins)
     starts, runs = current(_join)(used.astype(np.int32), np.stack(columns).astype(np.int32), things)
     of = np.repeat(np.arange(things), np.diff(starts))
-    return Uses(starts, runs[:, np.lexsort((-runs[-1], of))])  # neighbours have similar lengths
+    return Uses(starts, runs[:, np.lexsort((-runs[-1], of))])  # runs j of neighbours have similar lengths
 
 
 def _side_by_side(used: Array, cells: Array, twins: Array) -> Array:
