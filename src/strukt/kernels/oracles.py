@@ -155,9 +155,9 @@ class Oracles:
         return constant_at_infinity(self.reference.cross_entropy(scores, other, *rest))
 
     def kernel(self, oracle: str, *arguments: Any) -> Callable[..., Any] | None:
-        """Return a function of the backend that is no operator, such as "sparsemap"; None if it has none.
+        """Return the backend's function ``oracle``, such as "sparsemap", that is no operator; None if it has none.
 
-        On a detour, this is the function of the CPU's kernels, called on copies of the tensors.
+        On a detour through the CPU, the function is that of the CPU's kernels, called on copies of the tensors.
         """
         kernel = getattr(dispatch.select(self.name, *arguments), oracle, None)
         if kernel is None and detour.is_taken(self.name, oracle, *arguments):
