@@ -29,7 +29,6 @@ from strukt.tasks.common.encoder.config import (
     MeanFieldConfig,
     TransformerConfig,
 )
-from strukt.tasks.common.options import from_dict
 
 CONFIGS = [tag, dependency, constituency, ner, classify, mlm, lm, sort, count, cogs, nli, listops, dictionary]
 PARTS = {
@@ -342,10 +341,8 @@ def test_options_that_do_not_fit_together_or_would_not_be_read(config, message):
         classify.Config(
             encoder=EncoderConfig(kind="pt", pt=MeanFieldConfig(root_labels=9, root_output="probabilities"))
         ),
-        from_dict(tag.Config, {}),
         encoder("pt", pt=MeanFieldConfig(rank=9, shared=True)),
         encoder("pt", pt=MeanFieldConfig(shared=True, distance=0, decomposition="full")),
-        encoder("bilstm", pt=MeanFieldConfig(shared=True)),
         TaskConfig(optimizer=OptimizerConfig(schedule="halving", halve_after=3)),
         encoder("pt", pt=MeanFieldConfig(penalty=0.1, penalised="squares")),
         encoder("pt", pt=MeanFieldConfig(symmetric=True, symmetric_messages="both")),

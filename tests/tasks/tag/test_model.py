@@ -154,16 +154,6 @@ def test_a_folder_that_was_saved_before_constraints_were_loads_as_it_was(tmp_pat
     assert all(map(torch.equal, loaded.crf.constraints, model.crf.constraints))
 
 
-def test_a_folder_with_tags_that_were_free_loads_as_it_was(tmp_path):
-    """Training with the constraints of BIO took tags of BIOES, and left S and E free."""
-    vocabularies = Tagger.from_corpus(tiny_corpora.tag_config(), tagged(IN_SCHEMES["bioes"])).vocabularies
-    model = Tagger.build(tiny_corpora.tag_config(criterion="crf", constraints="bio"), vocabularies, None)
-    symbols = vocabularies["labels"].symbols
-    assert model.crf.transition_allowed[symbols.index("O"), symbols.index("S-X")]
-    assert not model.crf.transition_allowed[symbols.index("O"), symbols.index("I-X")]
-    assert model.crf.transition_allowed[symbols.index("B-X"), symbols.index("E-X")]
-
-
 @pytest.mark.parametrize("text", ["one two", ["one two"], "one two\n", [["one", "two"]]])
 def test_a_string_is_a_sentence(text):
     model = Tagger.from_corpus(tiny_corpora.tag_config(), tiny_corpora.trees(4))
