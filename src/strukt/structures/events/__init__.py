@@ -1,8 +1,9 @@
 """Validity of events, and the places of the scores that they use (`strukt.kernels.places`).
 
-A place is the flat index of a score among those of an item. All arguments have one leading axis, over events;
-lengths are ``(rows,)``. Only `cells_within`, `durations`, `shifted` and `within` take any leading axes. Events are
-LongTensors; padding is ignored.
+A place is the flat index of a score among those of an item; places of -1 name no score. The functions that return
+places expect valid events. All arguments have one leading axis, over events; lengths are ``(rows,)``. Only
+`cells_within`, `durations`, `shifted` and `within` take any leading axes. Events are LongTensors; padding is
+ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ __all__ = [
 
 
 def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """Return a mask ``(rows,)`` of rows ``(rows, n)`` with a number from 0 to ``count - 1`` at each position.
+    """Return a mask ``(rows,)`` of the rows of ``named (rows, n)`` that have only numbers from 0 to ``count - 1``.
+
+    Numbers in the padding are ignored.
 
     Examples:
         >>> import torch
@@ -51,22 +54,25 @@ def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
 
 
 def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """Return the places of the alternatives of rows ``(rows, n)`` in scores ``(n, count)``; -1 for none."""
+    """Return the place, in scores ``(n, count)``, of the alternative at each position; -1 in the padding.
+
+    ``named (rows, n)`` holds the alternatives, from 0 to ``count - 1``; the result has the same shape.
+    """
     return _kernels(named).alternative_places(named, lengths, count)  # type: ignore[no-any-return]
 
 
 def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tuple[Tensor, Tensor]:
-    """Return the places of tags and of the pairs of neighbours.
+    """Return the places of tags, and of pairs of neighbouring tags.
 
     Args:
         tags: ``(rows, n)``.
         lengths: ``(rows,)``, in positions.
-        count: The number of tags.
-        per_step: Whether each step has its own scores of pairs.
+        count: The number of different tags.
+        per_step: Whether the scores of pairs are ``(n - 1, count, count)``, not ``(count, count)`` for all steps.
 
     Returns:
         Places ``(rows, n)`` in the scores of tags ``(n, count)``, and places ``(rows, n - 1)`` in the scores of
-        pairs ``(1 or n - 1, count, count)``; -1 for none.
+        pairs; -1 in the padding.
     """
     return _kernels(tags).tag_places(tags, lengths, count, per_step)  # type: ignore[no-any-return]
 
@@ -74,12 +80,12 @@ def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tup
 def are_frames(
     labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
 ) -> Tensor:
-    """Return a mask ``(rows,)`` of rows ``(rows, n)`` that collapse to their target (CTC).
+    """Return a mask ``(rows,)`` of the rows of ``labels`` that collapse to their target (CTC).
 
     Args:
-        labels: The label of each frame, from 0 to ``count - 1``.
+        labels: ``(rows, n)``, the label of each frame, from 0 to ``count - 1``.
         lengths: ``(rows,)``, in frames.
-        states: The target of each row, with blanks around each label: ``(rows, 2 m + 1)``.
+        states: ``(rows, 2 m + 1)``, the target of each row, with blanks around each label.
         target_lengths: ``(rows,)``, in labels.
         blank: The blank label.
         count: The number of labels.
@@ -110,8 +116,9 @@ def segment_places(
         lengths: ``(rows,)``, in positions.
         longest: The largest number of positions of a segment.
         count: The number of labels.
-        pairs: The number of rows and columns of the scores of transitions: ``count``, or 1 for one number.
-        per_position: Whether the scores of transitions are ``(n - 1, pairs, pairs)``.
+        pairs: The number of rows and of columns of the scores of transitions: ``count``, or 1 if all transitions
+            share one score.
+        per_position: Whether the scores of transitions are ``(n - 1, pairs, pairs)``, not ``(pairs, pairs)``.
 
     Returns:
         Two tensors ``(rows, n)``: at the first position of each segment, the place of the segment and that of the
@@ -135,19 +142,25 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of sets of edges ``(rows, n, n)``, 1 or 0 for i < j, that are spanning trees."""
+    """Return a mask ``(rows,)`` of the rows of ``edges (rows, n, n)`` that are spanning trees.
+
+    For i < j, ``[i, j]`` must be 1 if the edge is used, else 0; other entries are ignored.
+    """
     return _kernels(edges).are_spanning_trees(edges, lengths)  # type: ignore[no-any-return]
 
 
 def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places ``(rows, n n)`` of the edges that are used, and of those that are absent; -1 for none."""
+    """Return the places in scores ``(n, n)`` of the edges that are used, and of those that are not.
+
+    Each is ``(rows, n n)``, -1 where there is no such edge. ``edges`` are those of `are_spanning_trees`.
+    """
     return _kernels(edges).edge_places(edges, lengths)  # type: ignore[no-any-return]
 
 
 def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of rows ``(rows, n)`` of 1 and 0 with a permitted number of ones.
+    """Return a mask ``(rows,)`` of the rows of 0 and 1, ``taken (rows, n)``, with a permitted number of ones.
 
-    This is from ``smallest (rows,)`` to ``largest (rows,)``.
+    Permitted numbers are those from ``smallest (rows,)`` to ``largest (rows,)``.
 
     Examples:
         >>> import torch
@@ -159,19 +172,27 @@ def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tenso
 
 
 def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places ``(rows, n)`` of the items that are taken, and of those left out; -1 for none."""
+    """Return the places of the items that are taken, and of those left out, from 0/1 events ``taken (rows, n)``.
+
+    Each is ``(rows, n)``, -1 where there is no such item.
+    """
     return _kernels(taken).item_places(taken, lengths)  # type: ignore[no-any-return]
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return a mask ``(rows,)`` of rows of moves into cells ``(rows, n, m)``, -1 for none, that are paths."""
+    """Return a mask ``(rows,)`` of the grids of ``moves (rows, n, m)`` that are paths.
+
+    ``[i, j]`` is the move into cell (i, j): 0 (match), 1 (insert), 2 (delete), or -1 if the path does not visit
+    it. Item b has ``lengths[b]`` rows and ``target_lengths[b]`` columns.
+    """
     return _kernels(moves).are_paths(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 
 
 def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the places of the moves of paths in scores ``(n, m, 3)``, and of pairs of moves in scores ``(3, 3)``.
 
-    Both are ``(rows, count)``, with -1 for none; ``count`` depends on the backend.
+    Entry ``[i, j]`` of the latter scores move i followed by move j. Both results are ``(rows, count)``, with -1 in
+    unused entries; ``count`` depends on the backend. The arguments are those of `are_paths`.
     """
     return _kernels(moves).path_places(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 
@@ -186,8 +207,9 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
         wider: The labels that wider spans may have.
 
     Returns:
-        The flat indices of the spans among pairs of fenceposts ``(rows, 2 n)``, -1 after the last; their labels, 0
-        after the last; and a mask ``(rows,)`` of the rows that are binary trees with valid labels.
+        The flat index ``i (n + 1) + j`` of each span (i, j), ``(rows, 2 n)``, -1 after the last; their labels
+        ``(rows, 2 n)``, 0 after the last; and a mask ``(rows,)`` of the rows that are binary trees with valid
+        labels.
 
     Examples:
         >>> import torch
@@ -200,19 +222,19 @@ def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> t
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """Return the places in scores ``(..., bits)`` of the bits that are 1 in codes, and of those that are 0.
+    """Return the places of the 1 bits of codes, and of their 0 bits, in scores ``(n + 1, n + 1, bits)``.
 
     Args:
-        spans: ``(rows, count)``, the flat indices of spans, negative for none.
+        spans: ``(rows, count)``, the flat indices of spans, as `read_spans` returns; negative for none.
         codes: ``(rows, count)``, the code of each span; bit b counts 2^b.
         bits: The number of bits.
 
     Returns:
-        Two tensors ``(rows, count bits)``; -1 for none.
+        Two tensors ``(rows, count bits)``, with -1 for bits of the other value, and where there is no span.
     """
     return _kernels(codes).bit_places(spans, codes, bits)  # type: ignore[no-any-return]
 
 
 def _kernels(events: Tensor) -> Any:
-    """Return the module of fused kernels if it can be used, else the reference."""
+    """Return the module of kernels for the device of ``events`` if it can be used, else the reference."""
     return (dispatch.select(__package__, events) if is_plain() else None) or reference

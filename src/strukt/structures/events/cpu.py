@@ -41,11 +41,11 @@ def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tup
 
 
 def _within(lengths: Tensor, n: int) -> Array:
-    """Return a mask of the n positions within the lengths."""
+    """Return a mask ``(rows, n)`` of the positions within the lengths."""
     return np.arange(n) < lengths.numpy()[:, None]
 
 
 def _kept(places: Array, within: Array) -> Tensor:
-    """Return places with -1 outside the lengths."""
+    """Set places where the mask ``within`` is False to -1, in place; return them as a tensor."""
     np.copyto(places, -1, where=~within)
     return torch.from_numpy(places)

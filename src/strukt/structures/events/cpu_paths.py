@@ -15,13 +15,13 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 
 @kernel
-def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array) -> None:
-    """Write True for each grid of moves that is a path.
+def _are_paths(moves: Array, lengths: Array, target_lengths: Array, are_valid: Array) -> None:
+    """Write to ``are_valid`` True for each grid of moves that is a path, else False.
 
     The moves are followed back from the last cell. They must reach the first cell, whose move is a match, and no
-    other cell may have a move. Moves are -1 (none) to 2.
+    other cell may have a move. Moves are -1 (none) to 2. If both lengths are 0, the empty grid is a path.
 
-    Arrays: ``moves (rows, n, m)``; ``lengths``, ``target_lengths``, and the result ``right (rows,)``.
+    Arrays: ``moves (rows, n, m)``; ``lengths``, ``target_lengths``, and the result ``are_valid (rows,)``.
     """
     for row in range(len(moves)):
         n, m, visited, valid = lengths[row], target_lengths[row], 0, True
@@ -30,19 +30,19 @@ def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array
                 valid &= -1 <= moves[row, i, j] < 3
                 visited += moves[row, i, j] >= 0
         if n == 0 or m == 0:
-            right[row] = n == m
+            are_valid[row] = n == m
             continue
         i, j, steps = n - 1, m - 1, 1
         while valid and (i > 0 or j > 0):
             i, j = _before(moves[row, i, j], i, j)
             valid = i >= 0 and j >= 0
             steps += 1
-        right[row] = valid and moves[row, 0, 0] == MATCH and steps == visited
+        are_valid[row] = valid and moves[row, 0, 0] == MATCH and steps == visited
 
 
 @inner
 def _before(move: int, i: int, j: int) -> tuple[int, int]:
-    """Return the cell from which a move into cell (i, j) comes; a cell outside the grid if there is no move."""
+    """Return the cell from which a move into cell (i, j) comes, perhaps outside the grid; (-1, -1) for none."""
     if move == MATCH:
         return i - 1, j - 1
     if move == INSERT:
@@ -59,7 +59,9 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 def _path_places(
     moves: Array, lengths: Array, target_lengths: Array, entering: Array, following: Array
 ) -> None:
-    """Write the places of moves and of pairs of moves, going back from the last cell.
+    """Write the places of the moves of paths to ``entering``, and those of pairs of moves to ``following``.
+
+    They are in the order from the last cell to the first. Unused entries of the results are not written.
 
     Arrays: ``moves (rows, n, m)``; ``lengths`` and ``target_lengths (rows,)``; the results ``entering`` and
     ``following (rows, n + m - 1)``.

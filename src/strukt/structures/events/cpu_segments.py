@@ -17,12 +17,12 @@ def are_frames(
 
 @kernel
 def _are_frames(
-    labels: Array, lengths: Array, states: Array, target_lengths: Array, blank: int, count: int, right: Array
+    labels: Array, lengths: Array, states: Array, target_lengths: Array, blank: int, count: int, are_valid: Array
 ) -> None:
-    """Write True for rows whose labels collapse to their targets.
+    """Write to ``are_valid`` True for rows whose labels collapse to their targets, else False.
 
     Arrays: ``labels (rows, n)`` and ``states (rows, 2 m + 1)``; ``lengths``, ``target_lengths``, and the result
-    ``right (rows,)``.
+    ``are_valid (rows,)``.
     """
     for row in range(len(labels)):
         before, spelt, valid = blank, 0, True
@@ -33,7 +33,7 @@ def _are_frames(
                 valid &= spelt < target_lengths[row] and states[row, 2 * spelt + 1] == label
                 spelt += 1
             before = label
-        right[row] = valid and spelt == target_lengths[row]
+        are_valid[row] = valid and spelt == target_lengths[row]
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
@@ -41,10 +41,10 @@ def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int)
 
 
 @kernel
-def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, right: Array) -> None:
-    """Write True for rows that are segmentations.
+def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, are_valid: Array) -> None:
+    """Write to ``are_valid`` True for rows that are segmentations, else False.
 
-    Arrays: ``labels (rows, n)``, ``lengths`` and the result ``right (rows,)``.
+    Arrays: ``labels (rows, n)``, ``lengths`` and the result ``are_valid (rows,)``.
     """
     for row in range(len(labels)):
         start, valid = 0, True
@@ -52,7 +52,7 @@ def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, 
             label = labels[row, t]
             valid &= -1 <= label < count and (label >= 0 or (t > 0 and t - start < longest))
             start = t if label >= 0 else start
-        right[row] = valid
+        are_valid[row] = valid
 
 
 def segment_places(
@@ -66,9 +66,12 @@ def _segment_places(
     labels: Array, lengths: Array, longest: int, count: int, pairs: int, per_position: bool,
     places: Array, onward: Array,
 ) -> None:  # fmt: skip
-    """Write the places of segments and transitions, going backwards so that the next start is known.
+    """Write, at the first position of each segment, its place and that of the transition to the next segment.
 
-    Arrays: ``labels (rows, n)``, ``lengths (rows,)``, and the results ``places`` and ``onward (rows, n)``.
+    Positions are visited backwards, so that the start of the next segment is known.
+
+    Arrays: ``labels (rows, n)``, ``lengths (rows,)``, and the results ``places`` and ``onward (rows, n)``, whose
+    other entries are not written.
     """
     for row in range(len(labels)):
         following, label_after = lengths[row], -1

@@ -14,17 +14,17 @@ def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tenso
 
 
 @kernel
-def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, right: Array) -> None:
-    """Write True for rows that are subsets of a permitted size.
+def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, are_valid: Array) -> None:
+    """Write to ``are_valid`` True for rows of 0 and 1 with a permitted number of ones, else False.
 
-    Arrays: ``taken (rows, n)``; ``lengths``, ``smallest``, ``largest``, and the result ``right (rows,)``.
+    Arrays: ``taken (rows, n)``; ``lengths``, ``smallest``, ``largest``, and the result ``are_valid (rows,)``.
     """
     for row in range(len(taken)):
         size, marked = 0, True
         for item in range(lengths[row]):
             size += taken[row, item]
             marked &= taken[row, item] == 0 or taken[row, item] == 1
-        right[row] = marked and smallest[row] <= size <= largest[row]
+        are_valid[row] = marked and smallest[row] <= size <= largest[row]
 
 
 def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -35,7 +35,8 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 def _item_places(taken: Array, lengths: Array, present: Array, absent: Array) -> None:
     """Write the places of items that are taken to ``present``, and those of items left out to ``absent``.
 
-    Arrays: ``taken (rows, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n)``.
+    Arrays: ``taken (rows, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n)``, whose
+    other entries are not written.
     """
     for row in range(len(taken)):
         for item in range(lengths[row]):

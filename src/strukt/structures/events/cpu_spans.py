@@ -25,37 +25,38 @@ def _read_spans(
     labels: Array, lengths: Array, ranges: tuple[int, int, int, int],
     places: Array, span_labels: Array, are_trees: Array,
 ) -> None:  # fmt: skip
-    """Write the places of spans and their labels, and True for rows that are trees with valid labels.
+    """Write the places of spans and their labels, and a mask of the rows that are trees with valid labels.
 
-    A span of several words must have both its children. Its left child is the widest of the narrower spans with
-    the same start: the span before it in its row.
+    A span of several words must have two children. Its left child is the widest of the narrower spans with the
+    same start.
 
     Arrays: ``labels (rows, n + 1, n + 1)``, ``lengths`` and the result ``are_trees (rows,)``, and the results
-    ``places`` and ``span_labels (rows, 2 n)``.
+    ``places`` and ``span_labels (rows, 2 n)``, whose entries after the last span are not written. ``ranges`` are
+    the first label of words and the end of these labels, then the same of wider spans.
     """
-    first_word, last_word, first_wider, last_wider = ranges
+    first_word, end_word, first_wider, end_wider = ranges
     rows, size, _ = labels.shape
     for b in range(rows):
         n, count = lengths[b], 0
-        right = n == 0 or labels[b, 0, n] >= 0
+        valid = n == 0 or labels[b, 0, n] >= 0
         for start in range(n):
             before = start
             for end in range(start + 1, n + 1):
                 label = labels[b, start, end]
                 if label < 0:
-                    right &= label == -1
+                    valid &= label == -1
                     continue
                 if end == start + 1:
-                    right &= first_word <= label < last_word
+                    valid &= first_word <= label < end_word
                 else:
-                    right &= first_wider <= label < last_wider
-                    right &= before > start and labels[b, before, end] >= 0
+                    valid &= first_wider <= label < end_wider
+                    valid &= before > start and labels[b, before, end] >= 0
                 before = end
                 if count < places.shape[1]:
                     places[b, count] = start * size + end
                     span_labels[b, count] = label
                 count += 1
-        are_trees[b] = right and count == max(2 * n - 1, 0)
+        are_trees[b] = valid and count == max(2 * n - 1, 0)
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
@@ -67,8 +68,8 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 def _bit_places(spans: Array, codes: Array, bits: int, positive: Array, negative: Array) -> None:
     """Write the place of each 1 bit of the codes to ``positive``, and of each 0 bit to ``negative``.
 
-    Arrays: ``spans`` and ``codes (rows, count)``; the results ``positive`` and ``negative (rows, count bits)``,
-    whose other entries stay as they are.
+    Arrays: ``spans``, negative where there is none, and ``codes (rows, count)``; the results ``positive`` and
+    ``negative (rows, count bits)``, whose other entries are not written.
     """
     for row in range(len(spans)):
         for k in range(spans.shape[1]):

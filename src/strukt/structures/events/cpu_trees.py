@@ -16,22 +16,29 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 @kernel
 def _are_dependency_trees(
-    heads: Array, lengths: Array, single_root: bool, projective: bool, right: Array
+    heads: Array, lengths: Array, single_root: bool, projective: bool, are_valid: Array
 ) -> None:
-    """Write whether rows of ``heads (rows, n)`` are trees to ``right (rows,)``; ``lengths`` is ``(rows,)``."""
+    """Write to ``are_valid`` True for rows of heads that are trees, else False.
+
+    Arrays: ``heads (rows, n)``; ``lengths`` and the result ``are_valid (rows,)``.
+    """
     seen = np.empty(heads.shape[1] + 1, np.int64)
     for row in range(len(heads)):
         n, above = lengths[row], heads[row]
-        right[row] = _reach_root(above, n, seen)
-        if right[row] and single_root and n > 0:
-            right[row] = np.sum(above[:n] == 0) == 1
-        if right[row] and projective:
-            right[row] = not _cross(above, n)
+        are_valid[row] = _reach_root(above, n, seen)
+        if are_valid[row] and single_root and n > 0:
+            are_valid[row] = np.sum(above[:n] == 0) == 1
+        if are_valid[row] and projective:
+            are_valid[row] = not _cross(above, n)
 
 
 @inner
 def _reach_root(heads: Array, n: int, seen: Array) -> bool:
-    """Return True if all words reach the root: follow heads to the root, or to a word that was reached before."""
+    """Return True if all n words reach the root; False if there is a cycle, or a head out of range.
+
+    From each word, heads are followed to the root, or to a word ``seen`` before; ``seen`` is a workspace
+    ``(n + 1,)`` that holds the word from which each word was first reached, or 0.
+    """
     seen[:] = 0
     for word in range(1, n + 1):
         place = word
@@ -47,6 +54,7 @@ def _reach_root(heads: Array, n: int, seen: Array) -> bool:
 
 @inner
 def _cross(heads: Array, n: int) -> bool:
+    """Return True if any two arcs cross."""
     for word in range(1, n + 1):
         low, high = min(word, heads[word - 1]), max(word, heads[word - 1])
         for other in range(1, n + 1):
@@ -61,33 +69,36 @@ def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
 
 
 @kernel
-def _are_spanning_trees(edges: Array, lengths: Array, right: Array) -> None:
-    """Write True for rows that are spanning trees, by union-find: no edge may lie within a component.
+def _are_spanning_trees(edges: Array, lengths: Array, are_valid: Array) -> None:
+    """Write to ``are_valid`` True for rows that are spanning trees, else False.
 
-    Arrays: ``edges (rows, n, n)``; ``lengths`` and the result ``right (rows,)``.
+    Union-find: an edge within a component closes a cycle.
+
+    Arrays: ``edges (rows, n, n)``; ``lengths`` and the result ``are_valid (rows,)``.
     """
-    parts = np.empty(edges.shape[1], np.int64)
+    parents = np.empty(edges.shape[1], np.int64)
     for row in range(len(edges)):
         n, count, valid = lengths[row], 0, True
         for vertex in range(n):
-            parts[vertex] = vertex
+            parents[vertex] = vertex
         for i in range(n):
             for j in range(i + 1, n):
                 if edges[row, i, j] == 1:
-                    first, second = _part_of(parts, i), _part_of(parts, j)
+                    first, second = _component_of(parents, i), _component_of(parents, j)
                     valid &= first != second
-                    parts[first] = second
+                    parents[first] = second
                     count += 1
                 else:
                     valid &= edges[row, i, j] == 0
-        right[row] = valid and count == max(n - 1, 0)
+        are_valid[row] = valid and count == max(n - 1, 0)
 
 
 @inner
-def _part_of(parts: Array, vertex: int) -> int:
-    while parts[vertex] != vertex:
-        parts[vertex] = parts[parts[vertex]]
-        vertex = parts[vertex]
+def _component_of(parents: Array, vertex: int) -> int:
+    """Return the vertex that represents a vertex's component; shorten the path to it."""
+    while parents[vertex] != vertex:
+        parents[vertex] = parents[parents[vertex]]
+        vertex = parents[vertex]
     return vertex
 
 
@@ -100,7 +111,8 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 def _edge_places(edges: Array, lengths: Array, present: Array, absent: Array) -> None:
     """Write the places of edges that are used to ``present``, and those of other edges to ``absent``.
 
-    Arrays: ``edges (rows, n, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n n)``.
+    Arrays: ``edges (rows, n, n)``, ``lengths (rows,)``, and the results ``present`` and ``absent (rows, n n)``,
+    whose other entries are not written.
     """
     size = edges.shape[1]
     for row in range(len(edges)):

@@ -24,6 +24,7 @@ LONGEST = 1 << 14
 """The largest size of the last axis, which a program keeps in its registers."""
 
 BLOCK = 256
+"""The number of entries that a program reads at once where it does not keep a whole axis."""
 
 
 def fits(events: Tensor) -> bool:
@@ -32,9 +33,9 @@ def fits(events: Tensor) -> bool:
 
 
 def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
-    right = _mask(named)
-    _launch(gpu_sequences.in_range, named, lengths, right, named.shape[1], count, B=_block(named))
-    return right
+    are_valid = _mask(named)
+    _launch(gpu_sequences.in_range, named, lengths, are_valid, named.shape[1], count, B=_block(named))
+    return are_valid
 
 
 def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
@@ -54,15 +55,15 @@ def tag_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> tup
 def are_frames(
     labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
 ) -> Tensor:
-    right, sizes = _mask(labels), (labels.shape[1], states.shape[1], blank, count)
-    _launch(gpu_sequences.are_frames, labels, lengths, states, target_lengths, right, *sizes, B=_block(labels))
-    return right
+    are_valid, sizes = _mask(labels), (labels.shape[1], states.shape[1], blank, count)
+    _launch(gpu_sequences.are_frames, labels, lengths, states, target_lengths, are_valid, *sizes, B=_block(labels))
+    return are_valid
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
-    right, n = _mask(labels), labels.shape[1]
-    _launch(gpu_sequences.are_segmentations, labels, lengths, right, n, longest, count, B=_block(labels))
-    return right
+    are_valid, n = _mask(labels), labels.shape[1]
+    _launch(gpu_sequences.are_segmentations, labels, lengths, are_valid, n, longest, count, B=_block(labels))
+    return are_valid
 
 
 def segment_places(
@@ -75,22 +76,22 @@ def segment_places(
 
 
 def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
-    right, n = _mask(heads), heads.shape[1]
+    are_valid, n = _mask(heads), heads.shape[1]
     kernel = gpu_trees.are_dependency_trees
-    _launch(kernel, heads, lengths, right, n, SINGLE=single_root, PROJECTIVE=projective, B=_block(heads))
-    return right
+    _launch(kernel, heads, lengths, are_valid, n, SINGLE=single_root, PROJECTIVE=projective, B=_block(heads))
+    return are_valid
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
     rows, size = labels.shape[:2]
     capacity = 2 * size - 2
     places, span_labels = labels.new_empty(rows, capacity), labels.new_empty(rows, capacity)
-    right, ranges = _mask(labels), (words.start, words.stop, wider.start, wider.stop)
+    are_valid, ranges = _mask(labels), (words.start, words.stop, wider.start, wider.stop)
     _launch(
-        gpu_trees.read_spans, labels, lengths, *ranges, places, span_labels, right, size, capacity,
+        gpu_trees.read_spans, labels, lengths, *ranges, places, span_labels, are_valid, size, capacity,
         B=_block(labels),
     )  # fmt: skip
-    return places, span_labels, right
+    return places, span_labels, are_valid
 
 
 def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
@@ -104,9 +105,9 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    right = _mask(moves)
-    _launch(gpu_paths.are_paths, moves, lengths, target_lengths, right, *moves.shape[1:], B=BLOCK)
-    return right
+    are_valid = _mask(moves)
+    _launch(gpu_paths.are_paths, moves, lengths, target_lengths, are_valid, *moves.shape[1:], B=BLOCK)
+    return are_valid
 
 
 def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -119,13 +120,17 @@ def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple
 
 
 def _launch(kernel: Any, *arguments: Any, **constants: Any) -> None:
-    """Launch a kernel with one program for each event, that is, for each row of the first tensor."""
+    """Launch a kernel with one program for each event, that is, for each row of the first tensor.
+
+    ``constants`` are the kernel's constants, among them B, the size of its vectors.
+    """
     tensors = (each.contiguous() if isinstance(each, Tensor) else each for each in arguments)
     with device_of(arguments[0]):
         kernel[(len(arguments[0]),)](*tensors, **constants, num_warps=1 if constants["B"] <= 256 else 4)
 
 
 def _mask(events: Tensor) -> Tensor:
+    """Allocate a mask ``(rows,)``, not initialised."""
     return torch.empty(len(events), dtype=torch.bool, device=events.device)
 
 

@@ -1,4 +1,4 @@
-"""Triton kernels that follow paths through grids ``(n, m)``, one program for each row.
+"""Triton kernels that follow paths through grids ``(n, m)``, one program for each grid.
 
 See `strukt.structures.events`; the moves are those of `strukt.structures.monotone_alignment.reference`.
 """
@@ -15,19 +15,20 @@ INSERT, DELETE = tl.constexpr(1), tl.constexpr(2)
 
 @triton.jit
 def move_into(moves, i, j, m):
-    """Return the move into a cell; -1 outside the grid."""
+    """Return the move into cell (i, j) of a grid with m columns; -1 if i or j is negative."""
     inside = (i >= 0) & (j >= 0)
     return tl.load(moves + i * m + j, inside, -1)
 
 
 @triton.jit
-def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
-    """Write True for each grid of moves that is a path.
+def are_paths(moves, lengths, target_lengths, are_valid, n, m, B: tl.constexpr):
+    """Write to ``are_valid`` True for each grid of moves that is a path, else False.
 
     The moves are followed back from the last cell. They must reach the first cell, whose move is a match, and no
-    other cell may have a move. Moves are -1 (none) to 2.
+    other cell may have a move. Moves are -1 (none) to 2. If both lengths are 0, the empty grid is a path.
 
-    Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``, and the result ``right (rows,)``.
+    Arrays: ``moves (rows, n, m)``; ``lengths``, ``target_lengths`` and the result ``are_valid (rows,)``. ``B``
+    cells are read at once.
     """
     row = tl.program_id(0).to(tl.int64)
     moves += row * n * m
@@ -49,15 +50,17 @@ def are_paths(moves, lengths, target_lengths, right, n, m, B: tl.constexpr):
         steps += 1
     begun = (i == 0) & (j == 0) & (move == 0) & (steps == tl.sum(visited, 0))
     empty = (rows == 0) | (columns == 0)
-    tl.store(right + row, tl.where(empty, rows == columns, begun & none_of(wrong)))
+    tl.store(are_valid + row, tl.where(empty, rows == columns, begun & none_of(wrong)))
 
 
 @triton.jit
 def path_places(moves, lengths, target_lengths, entering, following, n, m, capacity, B: tl.constexpr):
     """Write the places of moves to ``entering``, and those of pairs of moves to ``following``; -1 for none.
 
-    They are in the order from the last cell to the first. Arrays: ``moves (rows, n, m)``, ``lengths`` and
-    ``target_lengths (rows,)``, ``entering`` and ``following (rows, capacity)``.
+    They are in the order from the last cell to the first.
+
+    Arrays: ``moves (rows, n, m)``, ``lengths`` and ``target_lengths (rows,)``, and the results ``entering`` and
+    ``following (rows, capacity)``; ``capacity`` is n + m - 1. ``B`` entries are initialised at once.
     """
     row = tl.program_id(0).to(tl.int64)
     moves += row * n * m

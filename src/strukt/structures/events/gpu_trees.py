@@ -10,9 +10,13 @@ from strukt.structures.events.gpu_sequences import entries_of, none_of
 
 @triton.jit
 def are_dependency_trees(
-    heads, lengths, right, n, SINGLE: tl.constexpr, PROJECTIVE: tl.constexpr, B: tl.constexpr
+    heads, lengths, are_valid, n, SINGLE: tl.constexpr, PROJECTIVE: tl.constexpr, B: tl.constexpr
 ):  # fmt: skip
-    """Write whether heads are those of trees; B is a power of two of at least n."""
+    """Write True to ``are_valid`` if heads are those of a tree, else False.
+
+    Arrays: ``heads (rows, n)``; ``lengths`` and the result ``are_valid (rows,)``. If SINGLE, exactly one word must
+    depend on the root; if PROJECTIVE, no arcs may cross. B is a power of two of at least n.
+    """
     row, positions, within, above = entries_of(heads, lengths, n, B)
     heads += row * n
     length = tl.minimum(tl.load(lengths + row), n)
@@ -37,19 +41,20 @@ def are_dependency_trees(
                 start, end = tl.minimum(second, other), tl.maximum(second, other)
                 crossed = crossed | (within & (low < start) & (start < high) & (high < end))
             valid = valid & none_of(crossed)
-    tl.store(right + row, valid)
+    tl.store(are_valid + row, valid)
 
 
 @triton.jit
 def read_spans(
-    labels, lengths, first_word, last_word, first_wider, last_wider, places, span_labels, right, size, capacity,
+    labels, lengths, first_word, end_word, first_wider, end_wider, places, span_labels, are_trees, size, capacity,
     B: tl.constexpr,
 ):  # fmt: skip
-    """Write places, labels and validity of trees.
+    """Write the places of spans and their labels, and a mask of the rows that are trees with valid labels.
 
-    Arrays: ``labels (rows, size, size)`` and ``lengths (rows,)``; ``places`` and ``span_labels (rows, capacity)``
-    get the spans of each tree and their labels, ``right (rows,)`` whether it is valid. B is a power of two of
-    at least ``size``.
+    Arrays: ``labels (rows, size, size)`` and ``lengths (rows,)``; the results ``places (rows, capacity)``, -1
+    after the last span, ``span_labels (rows, capacity)``, 0 after it, and ``are_trees (rows,)``. Words have labels
+    from ``first_word`` to before ``end_word``, wider spans from ``first_wider`` to before ``end_wider``. B is a
+    power of two of at least ``size``.
 
     The left child of a span is the widest narrower span with the same start, the one before it in the list.
     """
@@ -78,20 +83,21 @@ def read_spans(
         before = tl.load(places + rank - 1, kept & (rank > count), start) % size
         right_child = tl.load(labels + before * size + ends, kept & (before > start), -1)
         is_word = ends == start + 1
-        first, end = tl.where(is_word, first_word, first_wider), tl.where(is_word, last_word, last_wider)
+        first, end = tl.where(is_word, first_word, first_wider), tl.where(is_word, end_word, end_wider)
         wrong = wrong | (within & (label < -1)) | (used & ((label < first) | (label >= end)))
         wrong = wrong | (used & ~is_word & (right_child < 0))
         count += tl.sum(used.to(tl.int32), 0)
     whole = tl.load(labels + n) >= 0
     valid = (count == tl.maximum(2 * n - 1, 0)) & (whole | (n == 0))
-    tl.store(right + row, none_of(wrong) & valid)
+    tl.store(are_trees + row, none_of(wrong) & valid)
 
 
 @triton.jit
 def bit_places(spans, codes, positive, negative, total, bits, B: tl.constexpr):
     """Write the place of each 1 bit of the codes to ``positive``, and of each 0 bit to ``negative``; else -1.
 
-    Arrays: ``spans`` and ``codes (total // bits,)``, with -1 for no span; ``positive`` and ``negative (total,)``.
+    Arrays: ``spans``, -1 where there is none, and ``codes (total // bits,)``; the results ``positive`` and
+    ``negative (total,)``. A program writes B entries.
     """
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < total

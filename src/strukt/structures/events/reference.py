@@ -55,7 +55,7 @@ def durations(labels: Tensor, lengths: Tensor) -> Tensor:
 
     Args:
         labels: ``(..., n)``, negative where no segment starts.
-        lengths: Broadcasts to the leading axes of ``labels``.
+        lengths: The number of positions of each row; broadcasts to the leading axes of ``labels``.
     """
     starts = (labels >= 0) & within(lengths, labels.shape[-1])
     positions = torch.arange(labels.shape[-1], device=labels.device)
@@ -87,7 +87,10 @@ def segment_places(
 
 
 def _following(starts: Tensor, lengths: Tensor) -> Tensor:
-    """Return, for each position, the next position at which a segment starts, or the length."""
+    """Return, for each position, the next position at which a segment starts, or the length if there is none.
+
+    ``starts (..., n)`` is a mask of the first positions of segments.
+    """
     n, end = starts.shape[-1], lengths.unsqueeze(-1)
     places = torch.where(starts, torch.arange(n, device=starts.device), end)[..., 1:]
     later = torch.cat([places, end.expand(*places.shape[:-1], min(n, 1))], -1)
@@ -109,7 +112,10 @@ def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, proj
 
 
 def _reaches_root(heads: Tensor) -> Tensor:
-    """Return True where every word reaches the root through its heads; each step doubles the length of paths."""
+    """Return a mask ``(rows,)`` of ``heads (rows, n)`` by which every word reaches the root.
+
+    Each step doubles the length of the paths that are followed.
+    """
     above = torch.cat([torch.zeros_like(heads[..., :1]), heads], -1)
     for _ in range(heads.shape[-1].bit_length()):
         above = above.gather(-1, above)
@@ -117,7 +123,10 @@ def _reaches_root(heads: Tensor) -> Tensor:
 
 
 def _crosses(heads: Tensor, positions: Tensor) -> Tensor:
-    """Return True where two arcs cross."""
+    """Return a mask ``(rows,)`` of ``heads (rows, n)`` with two arcs that cross.
+
+    ``positions (rows, n)`` is a mask of the words within the lengths.
+    """
     words = torch.arange(1, heads.shape[-1] + 1, device=heads.device)
     low, high = torch.minimum(heads, words), torch.maximum(heads, words)
     starts = low.unsqueeze(-1) < low.unsqueeze(-2)
@@ -141,7 +150,10 @@ def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _connects(used: Tensor, lengths: Tensor) -> Tensor:
-    """Return True where a set of edges connects all vertices; each step doubles the length of paths."""
+    """Return a mask ``(rows,)`` of the sets of edges ``used (rows, n, n)`` that connect all vertices.
+
+    Each step doubles the length of the paths that are followed.
+    """
     n = used.shape[-1]
     vertices = torch.arange(n, device=used.device)
     near = used | used.mT | (vertices == vertices.unsqueeze(-1))
@@ -167,7 +179,10 @@ def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _present_and_absent(used: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places of the parts that are used, and of all others."""
+    """Return the places of used parts, and of unused parts: ``(rows, parts)`` each, -1 elsewhere.
+
+    ``used`` and ``parts (rows, parts)`` are masks of the entries that are used, and of those that are parts.
+    """
     every = torch.arange(parts.shape[-1], device=parts.device)
     return torch.where(used, every, -1), torch.where(parts & ~used, every, -1)
 
@@ -231,7 +246,7 @@ def _rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, 
 
 
 def _corners(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a mask of the first cell, if there is one, and a mask of the last cell."""
+    """Return masks ``batch + (n, m)`` of the first cell and of the last cell; all False for an empty grid."""
     row, column = _rows_and_columns(moves.shape[-2:], moves.device)
     first = cells_within(moves.shape[-2:], lengths, target_lengths) & (row == 0) & (column == 0)
     return first, (row == lengths[..., None, None] - 1) & (column == target_lengths[..., None, None] - 1)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
-    """Return places, labels and a mask of trees: see `strukt.structures.events.read_spans`."""
+    """Return the places of spans, their labels, and a mask of trees: see `strukt.structures.events.read_spans`."""
     size = labels.shape[-1]
     capacity, flat = 2 * size - 2, labels.flatten(1)
     ends = torch.arange(size, device=labels.device)
@@ -33,7 +33,10 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
 
 
 def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: range) -> Tensor:
-    """Return a mask ``(rows,)`` of the rows whose labels are all in their ranges."""
+    """Return a mask ``(rows,)`` of the rows whose span labels are all in the range of their width.
+
+    ``places`` and ``labels`` are ``(rows, 2 n)``; ``size`` is n + 1.
+    """
     is_word = places % size - places // size == 1
     first = torch.where(is_word, words.start, wider.start)
     last = torch.where(is_word, words.stop, wider.stop)
@@ -41,9 +44,11 @@ def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: r
 
 
 def _are_trees(places: Tensor, flat: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Return True where a set of spans is a binary tree: each wider span has both children, and none is extra.
+    """Return a mask ``(rows,)`` of the sets of spans that are binary trees.
 
-    The left child of a span is the widest narrower span with the same start: the span before it in the list.
+    Each span of several words must have two children, and there must be 2 n - 1 spans, one of them the whole
+    sentence. The left child of a span is the widest narrower span with the same start: the span before it in the
+    list. ``places`` are ``(rows, 2 size - 2)``, and ``flat (rows, size size)`` are the labels.
     """
     used = places >= 0
     starts, ends = places.clamp(min=0) // size, places.clamp(min=0) % size
