@@ -25,7 +25,7 @@ def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> 
 
 
 def table_of(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table:
-    """Return a table of trees, given their heads; with labels, of all labellings of their arcs."""
+    """Return a table of the trees with these heads; if ``arcs`` has labels, of all labellings of their arcs."""
     n = arcs.shape[0]
     heads, parts = choices(trees, n, n + 1)
     if arcs.dim() == 3:
@@ -34,7 +34,7 @@ def table_of(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table
 
 
 def _labelled(heads: Tensor, length: int, arcs: Tensor) -> Table:
-    """Return all labellings of the arcs of all trees; events ``(rows, n, 2)``."""
+    """Return the table of all labellings of the trees ``heads (trees, n)``; events are ``(rows, n, 2)``."""
     n, _, c = arcs.shape
     ways = list(itertools.product(range(c), repeat=length))
     labels, _ = choices(ways, n, c)
@@ -47,7 +47,7 @@ def _labelled(heads: Tensor, length: int, arcs: Tensor) -> Table:
 
 @cache
 def dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
-    """Return the heads of all dependency trees."""
+    """Return the heads of all dependency trees over ``length`` words; 0 is the root."""
     candidates = itertools.product(range(length + 1), repeat=length)
     words = range(1, length + 1)
     trees = [heads for heads in candidates if all(0 in ancestors(heads, word) for word in words)]
@@ -55,7 +55,7 @@ def dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
 
 
 def ancestors(heads: Sequence[int], word: int) -> set[int]:
-    """Return the set of a word, its head, the head of that, and so on, up to the root or round a cycle."""
+    """Return the set of a word, its head, the head of that, and so on, up to the root or until a word repeats."""
     met: set[int] = set()
     while word not in met:
         met.add(word)

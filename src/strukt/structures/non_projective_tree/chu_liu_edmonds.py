@@ -15,6 +15,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import inner, scratch, write
 
 UNSEEN, ON_PATH, ROOTED = 0, 1, 2
+"""The states of a node: not reached yet, on the current path of best heads, or on a path that reaches the root."""
 
 
 class Nodes(NamedTuple):
@@ -24,7 +25,7 @@ class Nodes(NamedTuple):
         scores: ``(2 n, n + 1)``; ``[v, h]`` is the score of head h for a word v; for a cycle v, the gain from
             giving a word of v the head h in place of a head chosen inside v. It is -inf if h lies in v.
         words: ``(2 n, n + 1)``; ``[v, h]`` is the word in v that would have head h.
-        chosen: ``(2 n,)``, the best head of each node.
+        chosen: ``(2 n,)``, the best head of each node, the root or a word.
         parent: ``(2 n,)``, the contracted cycle of which each node is a member; 0 if none.
     """
 
@@ -47,7 +48,10 @@ def best_tree(
 ) -> tuple[float, int]:
     """Write the heads of the best allowed tree; return its score, -inf if there is none, and the number of nodes.
 
-    With a single root, a node's head is the root only if it has no other head. No penalty is added to any score.
+    The number of nodes is 0 if a node has no head. With a single root, a node's head is the root only if it has no
+    other head. No penalty is added to any score.
+
+    Arrays: ``arcs (n, n + 1)``, the mask ``allowed (n, n + 1)`` of arcs, and the result ``heads (n,)``.
     """
     _load(arcs, allowed, nodes)
     count = _contract(single_root, nodes)
@@ -63,6 +67,7 @@ def best_tree(
 
 @inner
 def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
+    """Write the scores of allowed arcs to the nodes of words, -inf for other arcs."""
     nodes.parent[:] = 0
     for m in range(arcs.shape[0]):
         nodes.words[m + 1, :] = m + 1
@@ -73,7 +78,10 @@ def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
 
 @inner
 def _contract(single_root: bool, nodes: Nodes) -> int:
-    """Choose a head for each node, and contract cycles; return the number of nodes, 0 if a node has no head."""
+    """Choose a head for each node, and contract cycles; return the number of nodes, 0 if a node has no head.
+
+    The number includes the root and the contracted cycles.
+    """
     size = nodes.scores.shape[1]
     count = int(size)
     owner, path = np.arange(size), np.empty(size, np.int64)
@@ -122,7 +130,10 @@ def _best_head(scores: Array, single_root: bool) -> int:
 
 @inner
 def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
-    """Contract a cycle to the node ``name``: a head of a member displaces the head that this member has chosen."""
+    """Contract the nodes of ``cycle`` to the node ``name``; update ``owner``, the outermost node of each word.
+
+    A head of the new node displaces the head that one of the members has chosen.
+    """
     scores, words = nodes.scores[name], nodes.words[name]
     scores[:] = -np.inf
     for i in range(cycle.shape[0]):
@@ -141,7 +152,7 @@ def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
 
 @inner
 def _unfold(nodes: Nodes, count: int, heads: Array) -> None:
-    """Replace the head of one member of each cycle by the cycle's head; the last contracted cycle first."""
+    """Write the heads of words: each cycle, the last contracted one first, passes its head to one member."""
     chosen = nodes.chosen.copy()
     for name in range(count - 1, heads.shape[0], -1):
         node = nodes.words[name, chosen[name]]

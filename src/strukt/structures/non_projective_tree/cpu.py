@@ -83,7 +83,7 @@ def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the cross-entropy -E[log q], where q has the other scores: ``(batch,)`` in nats."""
+    """Return the cross-entropy -E[log q] ``(batch,)`` in nats; q is the distribution of the scores ``others``."""
     return _surprise(arcs, others, lengths, single_root)
 
 
@@ -107,7 +107,7 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Result:
-    """Return the trees in the SparseMAP solution; each call of the oracle takes O(n^2)."""
+    """Run SparseMAP and return its active sets of trees; each call of the oracle takes O(n^2)."""
     batch, n, heads = arcs.shape
     threads = thread_count(batch, batch * n**4)
     arguments = (arcs, lengths, single_root)
@@ -122,7 +122,7 @@ def _run(kernel: Callable[..., None], arcs: Tensor, lengths: Tensor, single_root
 
 
 def _underflowed(chart: Array) -> Tensor | None:
-    """Return the indices of the items that may underflow; None if there are none."""
+    """Return the indices of the items that `cpu_matrix_tree` marked as UNDERFLOWED; None if there are none."""
     return indices_of_mark(chart[:, :1, 1:2].ravel(), cpu_matrix_tree.UNDERFLOWED)
 
 

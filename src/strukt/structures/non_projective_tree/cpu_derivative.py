@@ -1,7 +1,8 @@
 """The derivative of the marginals of non-projective trees: forward mode through the elimination and its gradient.
 
-Both carry the tangents (*changes*) of their values along a direction of the scores. The values are the factors
-that the elimination left in the chart. Unlike the Laplacian's inverse, they are computed without subtraction.
+The *change* of a value is its derivative along a direction of the scores (its tangent). The values are the factors
+that the elimination of `cpu_matrix_tree` left in the chart. Unlike the Laplacian's inverse, they are computed
+without subtraction.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from strukt.kernels.jit import inner
 
 @inner
 def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
-    """Turn the changes of weights into those of the factors, in place; return the change of the log-total."""
+    """Turn the changes of weights into those of the factors, in place; return the change of the log-total.
+
+    ``factors`` and ``change`` are ``(n, n + 1)``.
+    """
     n = factors.shape[0]
     total = 0.0
     for k in range(n - 1, -1, -1):
@@ -43,9 +47,9 @@ def gradient_change(
         factors: ``(n, n + 1)``, the factors of an item of n words.
         change: ``(n, n + 1)``, the changes of the factors.
         single_root: Whether exactly one word depends on the root.
-        slope: ``(n, n + 1)``, the derivatives.
-        slope_change: ``(n, n + 1)``, the changes of the derivatives.
-        workspace: ``(2, n + 1)``, workspace.
+        slope: ``(n, n + 1)``, the derivatives, a result.
+        slope_change: ``(n, n + 1)``, the changes of the derivatives, a result.
+        workspace: At least ``(2, n + 1)``.
     """
     n = factors.shape[0]
     shared, shared_change = workspace[0], workspace[1]

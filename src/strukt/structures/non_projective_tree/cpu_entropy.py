@@ -45,7 +45,9 @@ LEAST_SURPRISE = 1e-80
 def surprises(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, result: Array, start: int, step: int
 ) -> None:
-    """Write -E[log q], q of the other scores, which may be the same: ``result (batch,)``.
+    """Write the cross-entropies -E[log q], ``result (batch,)``, which must be 0 before.
+
+    The expectation is under the scores ``arcs``; q has the scores ``others``. ``same`` says that these are equal.
 
     The other arrays are ``arcs`` and ``others (batch, n, n + 1)``, and ``lengths (batch,)``.
     """
@@ -62,7 +64,9 @@ def gradients(
     arcs: Array, lengths: Array, single_root: bool, others: Array, same: bool, factors: Array, grads: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write ``grads``, the gradients of -E[log q] with respect to the scores, times factors.
+    """Write ``grads``, the gradients of the results of `surprises` with respect to ``arcs``, times factors.
+
+    Gradients of infinite results, and in the padding, are not written.
 
     Arrays: ``arcs``, ``others`` and ``grads (batch, n, n + 1)``, and ``lengths`` and ``factors (batch,)``.
     """
@@ -81,7 +85,11 @@ def gradients(
 def _surprise(
     arcs: Array, others: Array, same: bool, single_root: bool, costs: Array, mass: Array, moved: Array | None
 ) -> float:
-    """Return -E[log q] of an item, 0 without trees, inf if q has none; write costs, marginals, their change."""
+    """Return -E[log q] of an item, 0 if it has no trees, inf if q has none.
+
+    Write the ``costs`` of arcs under q, the marginals ``mass``, and, unless ``moved`` is None, the derivative of
+    the marginals along the costs, ``moved``. All arrays are ``(n, n + 1)``.
+    """
     n = arcs.shape[0]
     heads, other_heads = np.empty(n, np.int64), np.empty(n, np.int64)
     logs, other_logs = np.empty((n, n + 1)), np.empty((n, n + 1))
@@ -101,9 +109,10 @@ def _surprise(
 
 @inner
 def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool:
-    """Write the best tree and log-weights relative to its arcs; return False if there is no tree.
+    """Write the best tree, ``heads (n,)``, and log-weights relative to its arcs, ``logs (n, n + 1)``.
 
-    With a single root, the heads of the root's word are relative to the best of them other than the root.
+    Return False if there is no tree. With a single root, the heads of the root's word are relative to the best of
+    them other than the root, and the root's arcs to that of the best tree.
     """
     n = arcs.shape[0]
     best, _ = best_tree(arcs, np.ones((n, n + 1), np.bool_), single_root, make_nodes(n), heads)
@@ -128,7 +137,10 @@ def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool
 
 @inner
 def _take_costs(arcs: Array, heads: Array, costs: Array) -> None:
-    """Write the cost of each head of a word relative to that in the best tree; inf if forbidden."""
+    """Write ``costs (n, n + 1)``: the score of each word's head in ``heads (n,)`` minus that of each other head.
+
+    The cost of a forbidden arc is inf.
+    """
     for m in range(arcs.shape[0]):
         for h in range(arcs.shape[1]):
             costs[m, h] = np.float64(arcs[m, heads[m]]) - arcs[m, h]
@@ -139,7 +151,11 @@ def _in_ring(
     logs: Array, heads: Array, same: bool, other_logs: Array, other_heads: Array, single_root: bool,
     ring: Array | None, costs: Array, mass: Array, moved: Array | None,
 ) -> float:  # fmt: skip
-    """Return -E[log q] in plain numbers, perhaps NaN, or, given a ring, in extended ones."""
+    """Return -E[log q]; write the marginals ``mass``, and unless it is None, their derivative ``moved``.
+
+    If ``ring`` is None, plain numbers are used, and the result is NaN if they do not suffice. Any array stands for
+    extended numbers; it is not read. The other arguments are results of `_relative` and `_take_costs`.
+    """
     n = logs.shape[0]
     weights, ranks = np.empty((n, n + 1)), beside(ring, n, n + 1, -np.inf)
     result = _log_total(other_logs, other_heads, single_root, weights, ranks)
@@ -159,7 +175,7 @@ def _in_ring(
 
 @inner
 def _directions(moved: Array | None, costs: Array, logs: Array) -> Any:
-    """Return costs where they are finite and count, 0 elsewhere; None if there is no derivative."""
+    """Return the finite costs of arcs that are not forbidden, 0 for other arcs; None if ``moved`` is None."""
     if moved is None:
         return None
     directions = np.zeros(costs.shape)
@@ -172,7 +188,11 @@ def _directions(moved: Array | None, costs: Array, logs: Array) -> Any:
 
 @inner
 def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ranks: Array | None) -> float:
-    """Write weights from their logs; return log Z', in plain numbers NaN if underflow may matter."""
+    """Write weights from their logs; return log Z' (see the module's docstring).
+
+    ``ranks`` are the weights' ranks, a result; None for plain numbers. ``heads (n,)`` is the best tree; other
+    arrays are ``(n, n + 1)``. In plain numbers, without ranks, the result is NaN if underflow may matter.
+    """
     n = logs.shape[0]
     budget = _exponentials(logs, single_root, weights, ranks)
     if ranks is None and not budget < 2.0 * MOST_UNDERFLOWED:
@@ -208,7 +228,10 @@ def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ran
 
 @inner
 def _exponentials(logs: Array, single_root: bool, weights: Array, ranks: Array | None) -> float:
-    """Write weights from their logs; return the log of a bound on the sum over trees, for plain numbers."""
+    """Write weights from their logs; return the log of an upper bound of the sum over trees.
+
+    The bound is right only in plain numbers, where ``ranks`` is None.
+    """
     n = logs.shape[0]
     bound, most = 0.0, 1.0
     for m in range(n):
@@ -241,7 +264,7 @@ def _heads_first(heads: Array) -> Array:
 
 @inner
 def _one_more(mantissa: float, rank: float) -> tuple[float, float]:
-    """Return a number plus one; plain numbers have rank 0."""
+    """Return the mantissa and the rank of a number plus one; a plain number has rank 0. They are not settled."""
     top = max(rank, 0.0)
     return at_rank(mantissa, rank, top) + at_rank(1.0, 0.0, top), top
 

@@ -86,7 +86,7 @@ def marginals(
 
 @inner
 def _flat(marker: Array | None, size: int) -> Any:
-    """Allocate the matrices of all blocks; return None if ``marker`` is None."""
+    """Allocate ``size`` numbers, for the matrices of all blocks; return None if ``marker`` is None."""
     if marker is None:
         return None
     return np.empty(size)
@@ -97,7 +97,7 @@ def _load(
     weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, value: Array,
     rank: Array | None, change: Array | None,
 ) -> None:  # fmt: skip
-    """Copy weights with their changes; subtract `ORDER` from the ranks of the root's arcs for a single root."""
+    """Copy weights to ``value``, ``rank`` and ``change``; lower the ranks of a single root's arcs by `ORDER`."""
     for m in range(weights.shape[0]):
         for h in range(weights.shape[1]):
             value[m, h] = weights[m, h]
@@ -109,7 +109,10 @@ def _load(
 
 @inner
 def _eliminate(values: Array, ranks: Array | None, changes: Array | None, kept: int, counted: int) -> bool:
-    """Eliminate, in place, all words that a block does not keep; return False if a pivot is too small."""
+    """Eliminate, in place, all words of a block but the first ``kept``; return False if a pivot is too small.
+
+    Pivots are sums from column ``counted`` on: 1 leaves out the root.
+    """
     for k in range(values.shape[0] - 1, kept - 1, -1):
         if not divide_row(values, ranks, changes, k, counted, k + 1, k + 1):
             return False
@@ -124,7 +127,10 @@ def _substitute(
     shares: Array, share_ranks: Array | None, share_changes: Array | None, block: Array, values: Array,
     ranks: Array | None, changes: Array | None,
 ) -> None:  # fmt: skip
-    """Write P_m(k) to ``[k, m]``, for the words k that a block eliminated and the words m that it keeps."""
+    """Write P_m(k) to ``values[k, m]``, for the words k that a block eliminated and the words m that it keeps.
+
+    ``shares`` is the block's matrix after the elimination; ``values`` is ``(n, n)``.
+    """
     first, stop = block[FIRST], block[FIRST] + block[KEPT]
     for i in range(block[KEPT], block[KEPT] + block[COUNT]):
         word = word_at(block, i)
@@ -143,7 +149,11 @@ def _through(
     weights: Array, weight_ranks: Array | None, weight_changes: Array | None, costs: Array | None, values: Array,
     ranks: Array | None, changes: Array | None, m: int, mass: Array, moved: Array | None,
 ) -> bool:  # fmt: skip
-    """Write the marginals of word m's heads, and their derivatives; False if plain floats do not suffice."""
+    """Write the marginals of word m's heads, ``mass (n + 1,)``, and their derivatives, row m of ``moved``.
+
+    Return False if plain floats do not suffice. ``weights (n, n + 1)`` are the weights w, ``values (n, n)`` holds
+    P_m(h + 1) in ``[h, m]``.
+    """
     n = weights.shape[0]
     rank, top = np.zeros(n + 1), 0.0
     mass[0] = weights[m, 0]
@@ -171,7 +181,7 @@ def _through(
 def _move(
     costs: Array, values: Array, ranks: Array | None, changes: Array, m: int, mass: Array, moved: Array
 ) -> None:
-    """Write the derivatives of the marginals of word m's heads, from those of the logs of w_mh P_m(h)."""
+    """Write ``moved (n + 1,)``, the derivatives of the marginals of word m's heads; see `marginals`."""
     heaviest, mean = int(np.argmax(mass)), 0.0
     for h in range(mass.shape[0]):
         moved[h] = costs[m, h]

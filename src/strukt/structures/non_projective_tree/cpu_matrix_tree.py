@@ -24,15 +24,17 @@ SMALLEST = 1e-100
 """The total below which an item is left to `cpu_matrix_tree_extended`."""
 
 UNDERFLOWED, IMPOSSIBLE = -1.0, -2.0
-"""The marks of the charts of items that may underflow, and of items without trees, in place of a pivot."""
+"""The marks in the chart, in place of the pivot of word 0, of items that `cpu_matrix_tree_extended` must compute,
+and of those without trees or without words."""
 
 
 @inner
 def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
-    """Write the normalised weights of item b, words permuted; return the sum of the shifts, NaN for underflow.
+    """Write the normalised weights of item b, words permuted; return the log of what they were divided by in all.
 
-    The position of each word is written to ``place``. With a single root, each row is normalised over the words
-    only, and the root's column is divided by its largest entry.
+    The result is NaN if the item must be left to `cpu_matrix_tree_extended`. The position of each word is written
+    to ``place (n,)``. With a single root, each row of ``weights (n, n + 1)`` is normalised over the words only,
+    and the root's column is divided by its largest entry.
     """
     n = weights.shape[0]
     first = 1 if single_root else 0
@@ -79,7 +81,7 @@ def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) 
 
 @inner
 def _eliminate(weights: Array, single_root: bool) -> float:
-    """Eliminate all words in place; return the log of the total, NaN for underflow."""
+    """Turn ``weights (n, n + 1)`` into factors, in place; return the log of the total, NaN for underflow."""
     n = weights.shape[0]
     total = 1.0
     log_total = 0.0
@@ -109,9 +111,10 @@ def _eliminate(weights: Array, single_root: bool) -> float:
 def inside(
     arcs: Array, lengths: Array, single_root: bool, chart: Array, log_partition: Array, start: int, step: int
 ) -> None:
-    """Write the chart of each item, with a mark if it may underflow, and else its log-partition.
+    """Write the chart of each item, and its log-partition, or a mark in the chart if it may underflow.
 
-    Arrays: ``arcs`` and ``chart (batch, n, n + 1)``, and ``lengths`` and ``log_partition (batch,)``.
+    Arrays: ``arcs`` and ``chart (batch, n, n + 1)``, and ``lengths`` and ``log_partition (batch,)``, which must be
+    0 before.
     """
     place = np.empty(arcs.shape[1], np.int64)
     for b in range(start, arcs.shape[0], step):
@@ -131,7 +134,7 @@ def inside(
 
 @inner
 def _gradient(factors: Array, single_root: bool, out: Array) -> None:
-    """Write the derivative of the log-total with respect to each weight, from the factors left by `_eliminate`."""
+    """Write ``out (n, n + 1)``, the derivatives of the log-total with respect to weights, from the factors."""
     n = factors.shape[0]
     shared = np.empty(n + 1)
     out[:, :] = 0.0
@@ -160,9 +163,9 @@ def outside(
     arcs: Array, lengths: Array, single_root: bool, weights: Array, chart: Array, marginals: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the probability of each arc, times the weight of its item, in the shape of the scores.
+    """Write ``marginals``: the probability of each arc, times the weight of its item.
 
-    Items with a mark are left out.
+    Entries of items with a mark, and of padding, are not written.
 
     Arrays: ``arcs``, ``chart`` and ``marginals (batch, n, n + 1)``, ``lengths`` and ``weights (batch,)``.
     """
@@ -189,9 +192,9 @@ def derivative(
     arcs: Array, lengths: Array, single_root: bool, weights: Array, direction: Array, chart: Array,
     grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the gradients of <`outside`, direction> with respect to scores and weights.
+    """Write the gradients of <`outside`, direction>: ``grads`` in the scores, ``weights_grad`` in the weights.
 
-    Items with a mark are left out.
+    Entries of items with a mark, and of padding, are not written.
 
     Arrays: ``arcs``, ``direction``, ``chart`` and ``grads (batch, n, n + 1)``, ``lengths``, ``weights`` and
     ``weights_grad (batch,)``.

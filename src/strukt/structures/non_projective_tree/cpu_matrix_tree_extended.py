@@ -80,7 +80,7 @@ def derivative(
 
 @inner
 def _log_total(arcs: Array, single_root: bool) -> float:
-    """Return the log-partition of one sentence with scores ``arcs (n, n + 1)``."""
+    """Return the log-partition of one sentence with scores ``arcs (n, n + 1)``; -inf if there is no tree."""
     n = arcs.shape[0]
     weights, ranks = np.empty((n, n + 1)), np.empty((n, n + 1))
     shift = _load(arcs, weights, ranks)
@@ -99,7 +99,10 @@ def _log_total(arcs: Array, single_root: bool) -> float:
 
 @inner
 def _load(arcs: Array, weights: Array, ranks: Array) -> float:
-    """Write weights relative to the best head of each word; return the sum of the shifts."""
+    """Write weights ``(n, n + 1)`` and their ranks, relative to the best head of each word.
+
+    Return the log of what they were divided by in all.
+    """
     n = arcs.shape[0]
     shift = 0.0
     for m in range(n):

@@ -36,6 +36,7 @@ def fill(
 
 @inner
 def _item(arcs: Array, single_root: bool, out: Array) -> None:
+    """Write the max-marginals of one item; ``arcs`` and ``out`` are ``(n, n + 1)``."""
     n = arcs.shape[0]
     best, _ = best_tree(arcs, np.ones((n, n + 1), np.bool_), single_root, make_nodes(n), np.empty(n, np.int64))
     if best == -np.inf:
@@ -68,7 +69,10 @@ def _item(arcs: Array, single_root: bool, out: Array) -> None:
 
 @inner
 def _eliminate(weights: Array, kept: int) -> bool:
-    """Eliminate all words of a block except those that it keeps; return True if a word must depend on the root."""
+    """Eliminate all words of a block but the first ``kept``; return True if one of them has no head but the root.
+
+    Only words with a root of order 1 count, those of trees with a single root.
+    """
     sure = False
     for k in range(weights.shape[0] - 1, kept - 1, -1):
         row = weights[k, : ROOTS + k]
@@ -88,7 +92,10 @@ def _eliminate(weights: Array, kept: int) -> bool:
 
 @inner
 def _substitute(shares: Array, block: Array, order: int, reached: Array) -> None:
-    """Write P_m(k) of one order, for the words k that a block eliminated and the words m that it keeps."""
+    """Write P_m(k) of one order to ``reached[k, m]``, for the words k that a block eliminated and m that it keeps.
+
+    ``shares`` is the block's matrix after the elimination; ``reached`` is ``(n, n)``.
+    """
     kept, first = block[KEPT], block[FIRST]
     for i in range(kept, kept + block[COUNT]):
         target = reached[word_at(block, i), first : first + kept]
@@ -107,7 +114,10 @@ def _raise(target: Array, by: float, source: Array) -> None:
 
 @inner
 def _through(scores: Array, reached: Array, m: int, rooted: bool, out: Array) -> float:
-    """Write the score of each head h of word m plus P_m(h), of the root only if ``rooted``; return the maximum."""
+    """Write the score of each head h of word m plus P_m(h) to ``out (n + 1,)``; return the maximum.
+
+    The root, whose P_m is 0, counts only if ``rooted``; without it, its entry is -inf.
+    """
     out[0] = scores[0] if rooted else -np.inf
     top = out[0]
     for h in range(reached.shape[0]):

@@ -53,7 +53,11 @@ def add_row(
     values: Array, ranks: Array | None, changes: Array | None, i: int, k: int, first: int, stop: int, by: float,
     by_rank: float, by_change: float,
 ) -> None:  # fmt: skip
-    """Add a multiple of row k to row i, from column ``first`` to before ``stop``."""
+    """Add row k times a number to row i, from column ``first`` to before ``stop``.
+
+    The number has the value ``by``, and where there are ranks and changes, the rank ``by_rank`` and the change
+    ``by_change``.
+    """
     kept_apart()
     target, source = values[i, first:stop], values[k, first:stop]
     if ranks is None:
@@ -78,7 +82,7 @@ def add_row(
 
 @inner
 def total_of(values: Array, ranks: Array | None, i: int, first: int, stop: int) -> tuple[float, float]:
-    """Return the sum of a row from column ``first`` to before ``stop``, and its rank."""
+    """Return the sum of row i from column ``first`` to before ``stop``, and its rank, 0 for plain numbers."""
     total, top = 0.0, 0.0
     if ranks is None:
         for j in range(first, stop):
@@ -96,7 +100,7 @@ def total_of(values: Array, ranks: Array | None, i: int, first: int, stop: int) 
 def divide_row(
     values: Array, ranks: Array | None, changes: Array | None, i: int, first: int, stop: int, whole: int
 ) -> bool:
-    """Divide a row, up to before column ``whole``, by its sum over columns ``first`` to before ``stop``.
+    """Divide row i, up to before column ``whole``, by its sum over columns ``first`` to before ``stop``.
 
     Return False if the sum is 0, or plain and too small.
     """

@@ -18,9 +18,9 @@ def solve(
     arcs: Array, lengths: Array, single_root: bool, begin: Start, settings: Settings, sets: ActiveSet,
     result: Result, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Solve SparseMAP for each item of a batch; scores in float64.
+    """Solve SparseMAP for each item of a batch.
 
-    Arrays: ``arcs (batch, n, n + 1)`` and ``lengths (batch,)``; the others are those of
+    Arrays: ``arcs (batch, n, n + 1)`` in float64, and ``lengths (batch,)``; the others are those of
     `strukt.kernels.sparsemap.result.solve`.
     """
     batch, longest, heads_of_word = arcs.shape

@@ -41,8 +41,9 @@ def draw(
     The walks of a tree take at most `MOST_STEPS` n steps. If that is not enough, the sentence takes O(n^3) once,
     and the tree O(n^2), plus O(n) for each arc that is replaced by a path.
 
-    The other arrays are ``arcs (batch, n, n + 1)``, ``lengths`` and ``feasible (batch,)``, and ``roots (batch,
-    n)``, the probability that each word is the only root.
+    The other arrays are ``arcs (batch, n, n + 1)``, ``lengths`` and ``feasible (batch,)``, a mask of items with a
+    tree, and ``roots (batch, n)``, the probability that each word is the only root, read only if there is a single
+    root. Threads divide the samples of an item into ``chunks``.
     """
     batch, count = seeds.shape
     state = np.empty(1, np.uint64)
@@ -73,7 +74,7 @@ def draw(
 
 @inner
 def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
-    """Write the weights of word m's heads relative to the largest; with a single root, that of the root is 0."""
+    """Write the weights of word m's heads relative to the largest, ``out (n + 1,)``; 0 for a single root."""
     top = -np.inf
     for h in range(1 if single_root else 0, scores.shape[0]):
         if h != m + 1:
@@ -87,7 +88,11 @@ def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
 
 @inner
 def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
-    """Draw a loop-erased random walk from each word to the tree grown so far; return True if all ended in time."""
+    """Draw a loop-erased random walk from each word to the tree grown so far; return True if all ended in time.
+
+    ``sums (n, n + 1)`` holds the cumulative weights of each word's heads; ``first`` is the word that depends on a
+    single root, -1 for any number of roots; the result is ``heads (n,)``.
+    """
     n = heads.shape[0]
     in_tree = np.zeros(n + 1, np.bool_)
     in_tree[0] = True
@@ -112,7 +117,10 @@ def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
 
 @inner
 def _places(n: int, last: int) -> Array:
-    """Return the position of each node in an order that begins with the root and the word ``last``."""
+    """Return the position of each node, ``(n + 1,)``, in an order that begins with the root and the word ``last``.
+
+    It is 0, 1, ... n, where nodes 1 and last + 1 change places; words count from 0.
+    """
     place = np.arange(n + 1)
     place[1], place[last + 1] = last + 1, 1
     return place
@@ -120,7 +128,7 @@ def _places(n: int, last: int) -> Array:
 
 @inner
 def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
-    """Return the permuted scores and the factors of their elimination: ``(2, n, n + 1)``.
+    """Return the scores, permuted by ``place (n + 1,)``, and the factors of their elimination: ``(2, n, n + 1)``.
 
     Row k of the factors holds the log-shares of k's heads before it, column k + 1 the log-weights of k as head of
     the words before it. With a single root, the root is left out, so that all words must reach the first word; the
@@ -145,7 +153,7 @@ def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
 
 @inner
 def _eliminate(weights: Array) -> None:
-    """Eliminate all words in place: row k becomes the log-shares of word k's heads before it."""
+    """Eliminate all words in place, in log space: row k becomes the log-shares of word k's heads before it."""
     for k in range(weights.shape[0] - 1, -1, -1):
         pivot = _log_sum(weights[k, : k + 1])
         if pivot == -np.inf:
@@ -163,7 +171,7 @@ def _eliminate(weights: Array) -> None:
 
 @inner
 def _ways(weights: Array, i: int, j: int) -> Array:
-    """Return the log-weights that add up to that of the arc from word i to node j after eliminations.
+    """Return the log-weights whose sum is the weight of the arc from word i to its head j after eliminations.
 
     The first is the weight of the arc itself, the others are those of paths through each word later than both.
     """
@@ -188,7 +196,10 @@ def _hang(weights: Array, first: int) -> None:
 
 @inner
 def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Array) -> None:
-    """Undo the elimination: insert one word after another into the tree; write its heads."""
+    """Undo the elimination: insert one word after another into the tree; write its heads to ``out (n,)``.
+
+    ``weights`` are those of `_eliminated`, and ``place`` that of `_places`.
+    """
     n = out.shape[0]
     heads, through = np.empty(n, np.int64), np.empty(n, np.int64)
     rooted, shares = np.empty(n + 1, np.int64), np.empty(n + 1)
@@ -209,7 +220,12 @@ def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Ar
 
 @inner
 def _reach_root(heads: Array, through: Array, k: int, rooted: Array) -> int:
-    """Mark each node before word k: 1 if it reaches the root without k, else 0. Return the number of ones."""
+    """Mark each node before word k: 1 if it reaches the root without k, else 0. Return the number of words with 1.
+
+    ``heads`` are those of the tree over the words before k. ``through[i]`` is the word, k or later, through which
+    the arc from word i to its head leads; an earlier word if the arc is direct. The marks are written to
+    ``rooted``, of which entry 0 is for the root.
+    """
     rooted[0] = 1
     for i in range(k):
         rooted[i + 1] = 0 if through[i] == k else UNKNOWN
@@ -240,6 +256,7 @@ def _draw_log(logs: Array, state: Array) -> int:
 
 @inner
 def _log_sum(logs: Array) -> float:
+    """Return the log of the summed exponentials."""
     top = float(logs[_likeliest(logs)])
     if top == -np.inf:
         return -np.inf

@@ -1,9 +1,9 @@
 """The Matrix-Tree theorem in a few operations of PyTorch for each word, on devices without kernels.
 
-The elimination is that of the reference (`matrix_tree`), and its slopes are those of the kernels for GPUs, all as
-logs. The root has two columns of weights: one for arcs that carry the infinitesimal of a single root, and one for
-those that do not. A pivot is the sum over the regular heads, those of the second column and the words. If there
-are none, it is the weight in the first column.
+The elimination is that of the reference (`matrix_tree`), and the derivatives with respect to weights (slopes) are
+computed as in the kernels for GPUs, all as logs. The root has two columns of weights: one for arcs that carry the
+infinitesimal of a single root, and one for those that do not. A pivot is the sum over the regular heads: the
+second column and the words. If there are none, it is the weight in the first column.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ any_scores = True
 """True, since no score is too large."""
 
 SMALL, ROOT, WORDS = 0, 1, 2
-"""The columns of the root's arcs with and without the infinitesimal, and the first of the words as heads."""
+"""The columns of the root's arcs with and without the infinitesimal, and the first column of words as heads."""
 
 
 def fits(arcs: Tensor, *_: Any) -> bool:
@@ -66,7 +66,10 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 
 
 def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return log-weights ``(batch, n, 2 + n)``, minus those of each word's best regular head, and the latter."""
+    """Return log-weights relative to those of each word's best regular head, and the latter.
+
+    The former are ``(batch, n, 2 + n)``, the latter ``(batch, n)``, 0 if there is none.
+    """
     weights = padded_weights(arcs, lengths)
     root, words = weights[..., :1], weights[..., 1:]
     small = (torch.arange(arcs.shape[1], device=arcs.device) < lengths[:, None])[..., None] & single_root
@@ -84,9 +87,10 @@ def _are_regular(factors: Tensor) -> Tensor:
 
 
 def _shares(heads: Tensor, pivots: Tensor, regular: Tensor) -> Tensor:
-    """Return the shares of heads ``(..., columns)`` in pivots.
+    """Return the log-shares of ``heads (..., columns)`` in ``pivots (...)``.
 
-    If a word has no regular head, the share of its root arc moves to the regular column.
+    Where the mask ``regular (...)`` is False, a word has no regular head, and its two columns of the root are
+    swapped.
     """
     shares = heads - pivots.nan_to_num(neginf=0.0)[..., None]
     of_root = shares[..., :WORDS]

@@ -69,7 +69,7 @@ def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: 
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the cross-entropy -E[log q], where q is the distribution of the other scores: ``(batch,)`` in nats.
+    """Return the cross-entropy -E[log q] ``(batch,)`` in nats; q is the distribution of the scores ``others``.
 
     Time O(n^3) per item.
     """
@@ -90,12 +90,15 @@ def surprise_gradient(
 
 
 def _costs(theirs: Tensor) -> Tensor:
-    """Return how much worse each arc is than the word's best arc; 0 for forbidden arcs."""
+    """Return the cost of each arc: the score of the word's best arc minus its own; 0 for forbidden arcs.
+
+    ``theirs (batch, n, n + 1)`` are scores from `relative`, of which the best of each word is 0.
+    """
     return torch.where(theirs > NEG_INF, -theirs, 0.0)
 
 
 def _uses_forbidden(mine: Tensor, theirs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return a mask ``(batch,)`` of the items that have a tree with an arc that the other scores forbid.
+    """Return a mask ``(batch,)`` of the items in which ``mine`` allows a tree with an arc that ``theirs`` forbids.
 
     Such arcs get a score that exceeds the logarithm of the number of trees, all others 0. The log-partition then
     decides exactly. The probabilities of arcs would not, because small ones have rounding errors.
@@ -110,9 +113,10 @@ def _uses_forbidden(mine: Tensor, theirs: Tensor, lengths: Tensor, single_root: 
 def _surprise(
     arcs: Tensor, lengths: Tensor, single_root: bool, costs: Tensor | None, total: Tensor | None
 ) -> Tensor:
-    """Return total + E[cost] ``(batch,)``, 0 without trees.
+    """Return ``total (batch,)`` plus the expected sum of the ``costs (batch, n, n + 1)`` of a tree's arcs.
 
-    If ``costs`` and ``total`` are None, they are those of the scores themselves.
+    It is 0 without trees. If both are None, they are the log-partition and the costs of ``arcs``, and the result
+    is the entropy.
     """
     result, changes = arcs.new_empty(len(arcs)), arcs.new_empty(arcs.shape, dtype=torch.float64)
     arguments = costs, total, *_as_numbers(_matrices(arcs))
@@ -155,7 +159,7 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 @functools.lru_cache(64)
 def _plan(n: int, device: torch.device) -> tuple[Tensor, int]:
-    """Return the columns of `halves.plan` on a device, and the total size of its matrices."""
+    """Return the blocks of `halves.plan`, transposed to ``(6, blocks)``, and the total size of its matrices."""
     with interpreting():
         blocks, size = current(halves.plan)(n, ROOTS)
     return torch.from_numpy(blocks.T.astype("int32")).to(device).contiguous(), int(size)
@@ -192,9 +196,10 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 def _draw_unfinished(arcs: Tensor, lengths: Tensor, single_root: bool, unfinished: Tensor, heads: Tensor) -> None:
-    """Draw the trees of abandoned walks on the CPU; those of one item and one root share an elimination.
+    """Draw the trees of the mask ``unfinished (batch, count)`` on the CPU, into ``heads (batch, count, n)``.
 
-    Whether a walk is abandoned may depend on the single root, which therefore is not drawn again.
+    Trees of one item and one root share an elimination. The single root of an abandoned walk is not drawn again,
+    because abandoning the walk may depend on it.
     """
     n, (items, places) = arcs.shape[1], unfinished.nonzero(as_tuple=True)
     roots = (heads[unfinished] == 0).long().argmax(-1) * single_root
@@ -209,16 +214,17 @@ def _draw_unfinished(arcs: Tensor, lengths: Tensor, single_root: bool, unfinishe
 
 
 def warps(block: int) -> int:
-    """Return the number of warps that can hold a row of ``block`` numbers in registers."""
+    """Return the number of warps for a program that holds rows of ``block`` numbers in registers."""
     return max(min(block // 128, 8), 1)
 
 
 def _derivative(
     arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor, direction: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return the derivatives of marginals and log-partitions along a direction; the former times ``factors``.
+    """Return the derivatives of marginals, times ``factors (batch,)``, and of log-partitions along a direction.
 
-    ``direction`` None stands for the costs of arcs.
+    The derivatives are ``(batch, n, n + 1)`` and ``(batch,)``. If ``direction (batch, n, n + 1)`` is None, it is
+    the costs of arcs.
     """
     grads, growth = arcs.new_empty(arcs.shape), factors.new_empty(factors.shape)
     matrices = (*_as_numbers(_matrices(arcs)), *_as_numbers(_matrices(arcs)))
@@ -229,7 +235,7 @@ def _derivative(
 
 
 def _matrices(arcs: Tensor) -> Tensor:
-    """Allocate an array in the layout of the chart, for a matrix of numbers of each item."""
+    """Allocate an array with the shape and the layout of the chart, not initialised."""
     return arcs.new_empty(chart_shape(arcs), dtype=torch.float64)
 
 
@@ -240,8 +246,9 @@ def _as_numbers(memory: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _launch(name: str, arcs: Tensor, lengths: Tensor, single_root: bool, *more: Tensor | None) -> None:
-    """Launch a kernel with a program for each item; no pipelining, since loops read numbers that they wrote.
+    """Launch a kernel of `gpu_matrix_tree` with one program for each item.
 
+    There is no pipelining (one stage), because loops read numbers that they wrote.
     A program works on tiles of 32 rows and 64 columns of a matrix: larger tiles would not fit into registers.
     """
     from strukt.structures.non_projective_tree import gpu_matrix_tree  # needs Triton

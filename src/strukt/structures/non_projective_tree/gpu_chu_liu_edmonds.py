@@ -18,7 +18,7 @@ NEW, PATH, DONE = tl.constexpr(UNSEEN), tl.constexpr(ON_PATH), tl.constexpr(ROOT
 
 @triton.jit
 def row_of(arcs, scores, node, length, width, h):
-    """Return the scores of a node's heads, -inf where there is no arc."""
+    """Return the scores of a node's heads ``h``, an array from 0 to B - 1; -inf where there is no arc."""
     is_word = node <= length
     live = h <= tl.where(is_word, length, -1)
     row = tl.load(arcs + (node - 1) * width + h, live & (h != node), float("-inf")).to(tl.float64)
@@ -28,14 +28,14 @@ def row_of(arcs, scores, node, length, width, h):
 
 @triton.jit
 def words_of(words, node, length, width, h):
-    """Return, for each head, the word in a node that would have this head."""
+    """Return, for each head of ``h``, the word in a node that would have this head."""
     word = tl.load(words + (node - length - 1) * width + h, h <= tl.where(node <= length, -1, length), 0)
     return tl.where(node <= length, node, word)
 
 
 @triton.jit
 def best_head(row, h, SINGLE: tl.constexpr, B: tl.constexpr):
-    """Return the first of the best heads, B if there is none; the root only if there is no other, if SINGLE."""
+    """Return the best head, the first of several, B if there is none; if SINGLE, the root only if it is alone."""
     others = row
     if SINGLE:
         others = tl.where(h == 0, float("-inf"), row)
@@ -49,7 +49,10 @@ def merge(
     arcs, scores, words, path, low, depth, chosen, parent, owner, name, length, width, h, B: tl.constexpr,
     D: tl.constexpr,
 ):  # fmt: skip
-    """Contract the end of a path to the node ``name``; return the parents of nodes and the owners of words."""
+    """Contract the nodes ``low`` to ``depth - 1`` of a path, a cycle, to the node ``name``.
+
+    Return the new parents of nodes, and the new owners of words. Store the scores and words of the new node.
+    """
     nodes = tl.arange(0, D)
     best, entered = tl.full([B], float("-inf"), tl.float64), tl.zeros([B], tl.int32)
     for i in range(low, depth):

@@ -10,6 +10,11 @@ stores them, and the compiler drops the code that computes them.
 
 The matrices are in global memory; a multiprocessor caches the part that it works on. A step reads and stores them
 in tiles of ``R`` rows and ``C`` columns.
+
+Functions have these arguments in common: ``wm``, ``we`` and ``wd`` are pointers to the mantissas, exponents and
+changes of an item's weights; ``sm``, ``se`` and ``sd`` to those of its slopes, the derivatives of the log-total
+with respect to weights; ``width`` is n + 1. A pivot has the mantissa ``pivot``, the exponent ``power`` and the
+change ``rise``.
 """
 
 from __future__ import annotations
@@ -23,7 +28,10 @@ from strukt.kernels.engine.gpu.numbers import LOWEST, power_of_two, scale, settl
 
 @triton.jit
 def load(m, e, d, place, on, CHANGES: tl.constexpr):
-    """Load numbers, 0 where masked off, and their changes; without CHANGES the third result is arbitrary."""
+    """Return mantissas, exponents and changes of numbers, 0 where the mask ``on`` is False.
+
+    Without CHANGES, the third result is arbitrary.
+    """
     mantissa, exponent = tl.load(m + place, on, 0.0), tl.load(e + place, on, LOWEST)
     if CHANGES:
         return mantissa, exponent, tl.load(d + place, on, 0.0)
@@ -33,7 +41,7 @@ def load(m, e, d, place, on, CHANGES: tl.constexpr):
 
 @triton.jit
 def store(m, e, d, place, on, mantissa, exponent, change, CHANGES: tl.constexpr):
-    """Settle numbers, and store them with their changes."""
+    """Normalise numbers, and store them with their changes."""
     value, power = settled(mantissa, exponent)
     tl.store(m + place, value, on)
     tl.store(e + place, power, on)
@@ -44,7 +52,7 @@ def store(m, e, d, place, on, mantissa, exponent, change, CHANGES: tl.constexpr)
 
 @triton.jit
 def add_terms(total, top, rise, mantissa, exponent, change, AXIS: tl.constexpr, CHANGES: tl.constexpr):
-    """Add the terms of a tile along an axis to sums and their changes; results are not settled."""
+    """Add the terms of a tile along an axis to sums: mantissas, exponents and changes; they are not normalised."""
     higher = tl.maximum(top, tl.max(exponent, AXIS))
     down, by = scale(top - higher, total), scale(exponent - tl.expand_dims(higher, AXIS), mantissa)
     total = total * down + tl.sum(mantissa * by, AXIS)
@@ -55,20 +63,20 @@ def add_terms(total, top, rise, mantissa, exponent, change, AXIS: tl.constexpr, 
 
 @triton.jit
 def zeros(S: tl.constexpr):
-    """Return S empty sums: zero mantissas, exponents and changes."""
+    """Return S empty sums: mantissas and changes of 0, with the lowest exponent."""
     return tl.zeros([S], tl.float64), tl.full([S], LOWEST, tl.int32), tl.zeros([S], tl.float64)
 
 
 @triton.jit
 def tile_at(first, start, k, width, R: tl.constexpr, C: tl.constexpr):
-    """Return rows and columns of a tile, the indices of its entries, and a mask of rows < k and columns <= k."""
+    """Return the rows and the columns of a tile, its flat indices, and a mask of rows < k and columns <= k."""
     i, j = first + tl.arange(0, R), start + tl.arange(0, C)
     return i, j, i[:, None] * width + j[None, :], (i < k)[:, None] & (j <= k)[None, :]
 
 
 @triton.jit
 def pivot_of(wm, we, wd, k, width, CHANGES: tl.constexpr, C: tl.constexpr):
-    """Return the sum of the weights of word k's remaining heads and its change, in arrays of size 1."""
+    """Return the pivot of word k, the sum of the weights of its remaining heads, in arrays of size 1."""
     total, top, rise = zeros(1)
     for start in range(0, k + 1, C):
         j = (start + tl.arange(0, C))[None, :]
@@ -79,7 +87,7 @@ def pivot_of(wm, we, wd, k, width, CHANGES: tl.constexpr, C: tl.constexpr):
 
 @triton.jit
 def shares_of(wm, we, wd, k, j, width, pivot, power, rise, CHANGES: tl.constexpr):
-    """Return the shares of word k's heads j in its pivot and their changes, not settled; 0 for heads after k."""
+    """Return the shares of word k's heads j in its pivot, not normalised, and their changes; 0 for j > k."""
     mantissa, exponent, change = load(wm, we, wd, k * width + j, j <= k, CHANGES)
     share = mantissa / pivot
     return share, tl.where(share != 0.0, exponent - power, LOWEST), (change - share * rise) / pivot
@@ -111,10 +119,11 @@ def bypass(
 
 @triton.jit
 def eliminate(wm, we, wd, length, width, CHANGES: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
-    """Turn the weights of an item into factors, in place; return the total, and the change of its log.
+    """Turn the weights of an item into factors, in place.
 
     Row k then holds the weights of word k's heads at its elimination, column k + 1 those of k as head, and the
-    entry of a word as its own head its pivot.
+    entry of a word as its own head its pivot. Return the mantissa and the exponent of the total, and the change of
+    its log, in arrays of size 1.
     """
     total, top = tl.full([1], 1.0, tl.float64), tl.zeros([1], tl.int32)
     growth, one = tl.zeros([1], tl.float64), tl.zeros([1], tl.int32)
@@ -135,7 +144,10 @@ def column_of_slopes(
     wm, we, wd, sm, se, sd, k, pivot, power, rise, width, CHANGES: tl.constexpr, R: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write the slopes of word k as a head; return the expected number of paths through k, and its change."""
+    """Write the slopes of word k as head of the words before it.
+
+    Return the sum of the products of these slopes with their weights, and its change, in arrays of size 1.
+    """
     through, moved = tl.zeros([1], tl.float64), tl.zeros([1], tl.float64)
     for first in range(0, k, R):
         total, top, growth = zeros(R)
@@ -161,7 +173,7 @@ def row_of_slopes(
     wm, we, wd, sm, se, sd, k, pivot, power, rise, through, moved, width, CHANGES: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the slopes of word k's heads."""
+    """Write the slopes of word k's heads; ``through`` and ``moved`` are the results of `column_of_slopes`."""
     rest = 1.0 - through
     for start in range(0, k + 1, C):
         total, top, growth = zeros(C)
@@ -185,7 +197,7 @@ def row_of_slopes(
 def fill_slopes(
     wm, we, wd, sm, se, sd, length, width, CHANGES: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Write the derivative of an item's log-total with respect to each weight, from its factors; it has a tree."""
+    """Write the slopes of an item, which must have a tree, from its factors."""
     one = tl.zeros([1], tl.int32)
     for k in range(length):
         place = one + k * width + k + 1

@@ -2,7 +2,8 @@
 
 Arguments that kernels have in common: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and the memory of matrices
 of all items, viewed as mantissas (``chart``, ``workspace``, ``slopes``) and as exponents (``powers`` and others);
-see `parts_of`. Programs work on tiles of R words and C heads. If SINGLE, trees have a single root.
+see `parts_of`. Programs work on tiles of R words and C heads. If SINGLE, trees have a single root. The names
+``wm`` to ``sd`` are those of `gpu_elimination`.
 
 Directions of scores, where there are any, are ``(batch, n, n + 1)``. None stands for the costs of arcs: the
 score of the word's best head minus that of the arc. With scores relative to those of the best heads, the entropy
@@ -24,7 +25,7 @@ ORDER = tl.constexpr(1 << 27)
 
 @triton.jit
 def parts_of(memory, powers, item, n):
-    """Return pointers to mantissas, exponents and the scores of best heads in the memory of an item."""
+    """Return pointers to the mantissas, the exponents and the best scores of words in the memory of an item."""
     size = n * (n + 1)
     words = size + n + size // 2
     return memory + item * words, powers + item * (2 * words) + 2 * (size + n), memory + item * words + size
@@ -39,14 +40,20 @@ def tile_of(first, start, length, R: tl.constexpr, C: tl.constexpr):
 
 @triton.jit
 def scores_at(arcs, m, h, on, width):
-    """Load the scores of heads h of words m, -inf where there is no arc; return them and their indices."""
+    """Return the scores of heads h of words m, -inf where there is no arc, and their flat indices.
+
+    ``on`` is the mask of the arcs within the length.
+    """
     place = m[:, None] * width + h[None, :]
     return tl.load(arcs + place, on & (h[None, :] != m[:, None] + 1), float("-inf")).to(tl.float64), place
 
 
 @triton.jit
 def weights_of(score, top, h, SINGLE: tl.constexpr):
-    """Return the weights of arcs relative to the best heads; the arcs of a SINGLE root carry an epsilon."""
+    """Return the mantissas and exponents of weights relative to ``top``, the best score of each word.
+
+    The arcs of a SINGLE root carry an epsilon.
+    """
     mantissa, exponent = number_of((score - top[:, None]).to(tl.float64))
     if SINGLE:
         exponent -= tl.where((h == 0)[None, :] & (mantissa != 0.0), ORDER, 0)
@@ -55,7 +62,10 @@ def weights_of(score, top, h, SINGLE: tl.constexpr):
 
 @triton.jit
 def direction_of(directions, place, some, score, top):
-    """Return the direction of each score; 0 for weights of 0, where it is arbitrary."""
+    """Return the direction of each score; 0 where the mask ``some`` of weights above 0 is False.
+
+    ``place`` are flat indices, ``score`` the scores, and ``top`` the best score of each word.
+    """
     if directions is None:
         return tl.where(some, top[:, None] - score, 0.0)
     else:
@@ -67,7 +77,7 @@ def load_weights(
     arcs, directions, wm, we, wd, tops, length, width, SINGLE: tl.constexpr, CHANGES: tl.constexpr,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the weights of an item, and the score of each word's best head; return the sum of these scores."""
+    """Write the weights of an item, and each word's best score to ``tops (n,)``; return the sum of the latter."""
     shift = tl.zeros([1], tl.float64)
     for first in range(0, length, R):
         top = tl.full([R], float("-inf"), tl.float64)
@@ -94,7 +104,10 @@ def load_weights(
 
 @triton.jit
 def without_order(total, top, length, SINGLE: tl.constexpr):
-    """Return the total without the epsilon of a single root; 0 if the trees of lowest order have more roots."""
+    """Return the mantissa and exponent of the total without the epsilon of a single root.
+
+    The total is 0 if the trees of lowest order have more than one root.
+    """
     if SINGLE:
         top += tl.where(length > 0, ORDER, 0)
         total = tl.where(top > -(ORDER // 2), total, 0.0)
@@ -165,8 +178,10 @@ def derivative(
 ):  # fmt: skip
     """Write the gradient of <`outside`, directions>.
 
-    The gradient of the scores is written to ``grads (batch, n, n + 1)``, that of the factors to ``growths
-    (batch,)``. The elimination runs again, now with ``changes (2, batch, n, n + 1)`` along the directions.
+    The gradient with respect to scores is written to ``grads (batch, n, n + 1)``, that with respect to ``factors
+    (batch,)`` to ``growths
+    (batch,)``. The elimination runs again, now with changes along the directions; ``changes`` is a workspace of 2
+    batch n (n + 1) numbers.
     """
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(workspace, workspace_powers, item, n)

@@ -17,7 +17,7 @@ NOTHING = tl.constexpr(float("-inf"))
 
 @triton.jit
 def write_whole(arcs, whole, n, length, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
-    """Write the block of all words ``(n, 2 + n)``; the first two columns are the root, with orders 0 and 1."""
+    """Write the block of all words, ``whole (n, 2 + n)``; the first two columns are the root, of order 0 and 1."""
     for first in range(0, n, R):
         for start in range(0, n + 2, C):
             m, j = first + tl.arange(0, R)[:, None], start + tl.arange(0, C)[None, :]
@@ -40,7 +40,10 @@ def place_in_parent(i, kept, first, other):
 
 @triton.jit
 def copy_down(above, size_above, below, kept, size, first, other, R: tl.constexpr, C: tl.constexpr):
-    """Copy a block from its parent, in which words have another order."""
+    """Copy the matrix ``below (size, 2 + size)`` of a block from ``above``, that of its parent.
+
+    Words have another order there: see `place_in_parent`.
+    """
     for begin in range(0, size, R):
         for start in range(0, size + 2, C):
             i, j = begin + tl.arange(0, R)[:, None], start + tl.arange(0, C)[None, :]
@@ -53,7 +56,10 @@ def copy_down(above, size_above, below, kept, size, first, other, R: tl.constexp
 
 @triton.jit
 def normalise(row, k, C: tl.constexpr):
-    """Subtract the best score of a word's heads; a root of order 1 counts only if there is no other head."""
+    """Subtract the best score of word k's heads from ``row``, in place: the shares of the heads.
+
+    A root of order 1 counts only if there is no other head.
+    """
     pivot = tl.full([1], NOTHING, tl.float64)
     for start in range(0, k + 2, C):
         j = start + tl.arange(0, C)
@@ -70,7 +76,7 @@ def normalise(row, k, C: tl.constexpr):
 
 @triton.jit
 def eliminate(block, kept, size, R: tl.constexpr, C: tl.constexpr):
-    """Eliminate the words that a block does not keep, the last word first."""
+    """Eliminate all but the first ``kept`` of the ``size`` words of a block, the last word first."""
     for step in range(size - kept):
         k, width = size - 1 - step, size + 2
         normalise(block + k * width, k, C)
@@ -90,7 +96,10 @@ def eliminate(block, kept, size, R: tl.constexpr, C: tl.constexpr):
 def substitute(
     block, reached, kept, size, first, other, n, ORDER: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):  # fmt: skip
-    """Write P_m(k) of one order, for the words k that a block eliminated and the words m that it keeps."""
+    """Write P_m(k) of one order to ``reached[k, m]``, for the words k that a block eliminated and m that it keeps.
+
+    ``first`` and ``other`` are the first word of either kind, and ``reached`` is ``(n, n)``.
+    """
     for i in range(kept, size):
         row = block + i * (size + 2)
         for start in range(0, kept, C):
@@ -108,7 +117,7 @@ def substitute(
 
 @triton.jit
 def through(arcs, reached, m, h, n, length, ROOTED: tl.constexpr):
-    """Return the score of each head h of words m plus P_m(h), of the root only if ROOTED."""
+    """Return the scores of heads h of words m plus P_m(h), a tile; -inf for the root unless ROOTED."""
     live = (m < length)[:, None] & (h <= length)[None, :] & (h[None, :] != m[:, None] + 1)
     if not ROOTED:
         live = live & (h > 0)[None, :]
@@ -128,9 +137,9 @@ def max_marginals(
         arcs: ``(batch, n, n + 1)``.
         lengths: ``(batch,)``.
         trees: ``(batch,)``, the score of the best tree, in float64.
-        blocks, block_count: The columns of `halves.plan`, ``(6, block_count)``.
+        blocks, block_count: The blocks of `halves.plan`, transposed to ``(6, block_count)``.
         memory, memory_size: Workspace ``(batch, memory_size)`` for the matrices of the plan.
-        reached: Workspace ``(batch, 2, n, n)``, P_m of each word in both orders.
+        reached: Workspace ``(batch, 2, n, n)``, P_m(k) of each order in ``[k, m]``.
         result: ``(batch, n, n + 1)``, the result.
         n: The number of words.
         SINGLE: Whether exactly one word depends on the root.

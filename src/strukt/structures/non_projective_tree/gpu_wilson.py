@@ -15,7 +15,7 @@ from strukt.kernels.engine.gpu.numbers import uniform
 
 @triton.jit
 def shares_of(weight):
-    """Return cumulative weights divided by their total, so that the last is 1; -1 for weights of 0."""
+    """Return the cumulative weights divided by their total, so that they end at 1; -1 for weights of 0."""
     some = weight > 0.0
     sums = tl.where(some, tl.cumsum(weight, 0), -1.0)
     total = tl.max(sums, 0)
@@ -24,13 +24,13 @@ def shares_of(weight):
 
 @triton.jit
 def drawn(shares, number, B: tl.constexpr):
-    """Return the first index whose share exceeds a random number; B if all weights are 0."""
+    """Return the first index whose cumulative share, from `shares_of`, exceeds a number; B if there is none."""
     return tl.min(tl.where(shares > number, tl.arange(0, B), B), 0)
 
 
 @triton.jit
 def entry(values, place, B: tl.constexpr):
-    """Return the entry of an array in registers at index ``place``."""
+    """Return the entry at index ``place`` of an array ``(B,)`` in registers; 0 if it is out of range."""
     return tl.sum(tl.where(tl.arange(0, B) == place, values, 0), 0)
 
 
@@ -54,7 +54,7 @@ def write_shares(arcs, lengths, shares, n, SINGLE: tl.constexpr, B: tl.constexpr
 
 @triton.jit(do_not_specialize=["n", "count", "most"])
 def walk(shares, roots, lengths, seeds, heads, unfinished, n, count, most, SINGLE: tl.constexpr, B: tl.constexpr):
-    """Draw a tree for each of the seeds, in at most ``most`` steps; one program for each of items x count.
+    """Draw a tree for each of the seeds, in at most ``most`` steps; one program draws one tree.
 
     Args:
         shares: ``(batch, n, n + 1)``, as written by `write_shares`.

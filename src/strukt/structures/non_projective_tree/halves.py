@@ -4,10 +4,10 @@ Eliminating all words but one takes O(n^3), but the work can be shared: divide t
 one half, and recurse into the other; then exchange the halves. If eliminating one half of s words takes c s^3, the
 total is 2 c n^3 (1 + 1/4 + 1/16 ...).
 
-A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain: first the words that it keeps, then
-those that it eliminates, from the last to the first. Columns are the root and the same words. The two blocks below
-it begin with the words that it keeps. After the elimination, the rows of eliminated words hold the shares of their
-remaining heads.
+A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain. Rows are first the words that it
+keeps, then those that it eliminates, the last row first. Columns are the root, in ``roots`` columns, and the same
+words. After the elimination, the rows of eliminated words hold the shares of their remaining heads. The words that
+a block keeps are those of the two blocks below it: each keeps one half of them, and eliminates the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from strukt.kernels.jit import inner, write
 
 FIRST, KEPT, OTHER, COUNT, START, PARENT = range(6)
 """The columns of a plan: first kept word, number kept, first eliminated word, number eliminated, offset of the
-matrix, and row of the parent block.
+matrix, and index of the parent block, -1 for none.
 """
 
 
@@ -29,7 +29,7 @@ matrix, and row of the parent block.
 def plan(n: int, roots: int) -> tuple[Array, int]:
     """Return the blocks ``(2 n - 1, 6)`` of n >= 1 words, each after its parent, and the total size of matrices.
 
-    The first block keeps all words. The last blocks keep one word each.
+    The first block keeps all words. Blocks that keep one word have no blocks below them.
     """
     blocks = np.zeros((2 * n - 1, 6), np.int64)
     blocks[0, KEPT] = n
@@ -54,7 +54,7 @@ def plan(n: int, roots: int) -> tuple[Array, int]:
 
 @inner
 def matrix(flat: Array | None, block: Array, roots: int) -> Any:
-    """Return a view of the matrix of a block; None if ``flat`` is None."""
+    """Return a view of the matrix of a block in ``flat``, the matrices of all blocks; None if ``flat`` is None."""
     if flat is None:
         return None
     size = block[KEPT] + block[COUNT]
@@ -63,7 +63,7 @@ def matrix(flat: Array | None, block: Array, roots: int) -> Any:
 
 @inner
 def copy_down(above: Array | None, parent: Array, block: Array, roots: int, below: Array | None) -> None:
-    """Copy the matrix of a block from that of its parent; do nothing if there are no matrices."""
+    """Copy the matrix ``below`` of a block from ``above``, that of its parent; do nothing if either is None."""
     if above is None or below is None:
         return
     kept, count = block[KEPT], block[COUNT]
@@ -77,5 +77,5 @@ def copy_down(above: Array | None, parent: Array, block: Array, roots: int, belo
 
 @inner
 def word_at(block: Array, place: int) -> int:
-    """Return the word in a row of a block."""
+    """Return the word in row ``place`` of a block, counted from 0."""
     return block[FIRST] + place if place < block[KEPT] else block[OTHER] + place - block[KEPT]  # type: ignore[no-any-return]

@@ -18,13 +18,16 @@ from strukt.structures.non_projective_tree.chu_liu_edmonds import Nodes, best_tr
 
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return heads of a best tree ``(batch, n)`` and score ``(batch,)``; time O(n^2) per item (Tarjan 1977)."""
+    """Return the heads of a best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2) (Tarjan 1977)."""
     heads, scores = kbest(arcs, lengths, single_root, 1)
     return heads[:, 0], scores[:, 0]
 
 
 def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-    """Return heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2 + k^2) per item."""
+    """Return the heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``, best first.
+
+    -1 in the padding; -1 and -inf if there are fewer than k. Time O(k n^2 + k^2) per item.
+    """
     batch, n, _ = arcs.shape
     heads = np.full((batch, k, n), -1, np.int64)
     scores = np.full((batch, k), -np.inf)
@@ -40,9 +43,10 @@ def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Ten
 def _kbest_items(
     arcs: Array, lengths: Array, single_root: bool, heads: Array, scores: Array, start: int, step: int
 ) -> None:
-    """Write the k best trees of each item and their scores.
+    """Write the k best trees of each item and their scores; missing ones, and empty items, are not written.
 
-    Arrays: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, ``heads (batch, k, n)`` and ``scores (batch, k)``.
+    Arrays: ``arcs (batch, n, n + 1)``, ``lengths (batch,)``, and the results ``heads (batch, k, n)`` and ``scores
+    (batch, k)``.
     """
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
@@ -52,7 +56,10 @@ def _kbest_items(
 
 @inner
 def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
-    """Write the k best trees of one item; the second best tree of each part waits in the part's row of a queue."""
+    """Write the k best trees of one item, ``heads (k, n)``, and ``scores (k,)``.
+
+    Part r of the set of trees has the tree of rank r as its best; its second best tree is row r of ``waiting``.
+    """
     k, n = heads.shape
     allowed, nodes = np.ones((k, n, n + 1), np.bool_), make_nodes(n)
     waiting, values, changed = np.empty((k, n), np.int64), np.full(k, -np.inf), np.empty(k, np.int64)
@@ -77,7 +84,10 @@ def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
 
 @inner
 def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> None:
-    """Restrict a part to trees in which a word keeps its head, and a new part to trees in which it does not."""
+    """Divide a part of the trees: in ``part``, a word keeps its head of ``heads (n,)``; in ``new`` it does not.
+
+    ``allowed (k, n, n + 1)`` is the mask of the arcs that trees of each part may have.
+    """
     allowed[new] = allowed[part]
     allowed[new, word, heads[word]] = False
     allowed[part, word] = False
@@ -88,7 +98,11 @@ def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> Non
 def _second_best(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
 ) -> tuple[float, int]:
-    """Write the second best tree of a part; return its score, -inf for none, and a word whose head differs."""
+    """Write the second best tree of a part, ``second (n,)``; return its score and a word whose head differs.
+
+    They are -inf and -1 if there is none. ``allowed (n, n + 1)`` is the mask of the part's arcs, and
+    ``heads (n,)`` its best tree.
+    """
     _, count = best_tree(arcs, allowed, single_root, nodes, second)
     word = _cheapest_change(single_root, nodes, count, heads)
     if word < 0:
@@ -101,10 +115,11 @@ def _second_best(
 
 @inner
 def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) -> int:
-    """Return a word whose head differs in a second best tree; -1 if there is no other tree.
+    """Return a word, counted from 0, whose head differs in a second best tree; -1 if there is no other tree.
 
-    Each node could replace its chosen head by the best other head that is not its descendant. The least loss over
-    all nodes is exact (Camerini et al. 1980), though that of a single node may not be.
+    ``nodes`` and their number ``count`` are results of `best_tree`, which found the tree ``heads (n,)``. Each node
+    could replace its chosen head by the best other head that is not its descendant. The least loss over all nodes
+    is exact (Camerini et al. 1980), though that of a single node may not be.
     """
     n = heads.shape[0]
     below = _below(heads)
@@ -131,7 +146,11 @@ def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) 
 
 @inner
 def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
-    """Make a contracted cycle the owner of its words; add up the loss of entering the cycle at each word."""
+    """Make the contracted cycle ``node`` the owner of its words, and update ``displaced``.
+
+    Entry w of ``displaced (n + 1,)`` is the total score of the heads that word w displaces if it becomes the word
+    by which its cycle is entered. ``owner`` is ``(n + 1,)``, too; entry 0 of both is unused.
+    """
     for word in range(1, owner.shape[0]):
         member = owner[word]
         if nodes.parent[member] == node:
@@ -141,7 +160,7 @@ def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
 
 @inner
 def _below(heads: Array) -> Array:
-    """Return a matrix whose entry ``[w, h]`` is True if word h is word w or a descendant of it."""
+    """Return a mask ``(n + 1, n + 1)``, True at ``[w, h]`` if word h is word w or a descendant of it."""
     size = heads.shape[0] + 1
     below = np.zeros((size, size), np.bool_)
     for h in range(1, size):

@@ -23,7 +23,7 @@ from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 
 NOWHERE = 1 << 20
-"""The order of weight zero."""
+"""The order of a weight of zero, above all others."""
 
 Load = Callable[..., tuple[Tensor, Tensor, Tensor]]
 """A function from ``arcs, lengths, *options`` to the log-weights of arcs, their orders, and the order of trees.
@@ -72,10 +72,11 @@ class Elimination:
         return torch.where(log_partition == NEG_INF, torch.zeros_like(result), result).to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, *options_count: Any) -> tuple[Tensor, Tensor]:
-        """Return heads ``(batch, count, n)``, each drawn given those of the words before, and the log-partition.
+        """Return the heads of samples, ``(batch, count, n)``, and the log-partition ``(batch,)``.
 
-        Exact even for scores so large that Wilson's walk would practically never end. Time O(n^4) per sample. The
-        number of samples is the last argument.
+        The head of each word is drawn given those of the words before it. Samples are exact even for scores so
+        large that Wilson's walk would practically never end. Time O(n^4) per sample. The number of samples is the
+        last argument.
         """
         *options, count = options_count
         batch, n, _ = arcs.shape
@@ -98,7 +99,7 @@ class Elimination:
 
 
 def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-sum over the trees of lowest order, and that order: ``(batch,)`` each.
+    """Return the log of the summed weights of the trees of lowest order, and that order: ``(batch,)`` each.
 
     Args:
         weights: ``(batch, n, n + 1)``, log-weights; row k is for the heads of word k + 1, column 0 for the root.
@@ -129,7 +130,7 @@ def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return log-weights in float64; padding words depend on the root with score 0."""
+    """Return log-weights ``(batch, n, n + 1)`` in float64; padding words depend on the root with score 0."""
     _, n, _ = arcs.shape
     index = torch.arange(n + 1, device=arcs.device)
     word = index[:n, None]
@@ -139,17 +140,17 @@ def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _sum(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-sum of the terms of lowest order over the last axis, and that order."""
+    """Return the log of the summed terms of lowest order over the last axis, and that order."""
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1)
     kept = weights.masked_fill(orders != lowest.unsqueeze(-1), NEG_INF)
     return logsumexp(kept, -1), lowest
 
 
 def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
-    """Return the largest log-weight of lowest order of each word ``(batch, n)``, 0 if there is none; detached.
+    """Return, for each word, the largest log-weight of its heads of lowest order; 0 if it has no head; detached.
 
-    A tree has one head for each word, so this number can be subtracted from all heads of the word, which avoids
-    rounding large scores.
+    The result is ``(batch, words)``. A tree has one head for each word, so this number can be subtracted from all
+    heads of the word, which avoids rounding large scores.
     """
     weights = weights.detach()
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)

@@ -9,8 +9,8 @@ and h is a descendant of the root, and P_m(h) is the share of these among all fo
 
 P_m is computed by eliminating all words but m (Grassmann, Taksar and Heyman 1985). With d_k the summed weight of
 the heads of k among the nodes that remain, each path through k becomes an arc, w_ij += w_ik w_kj / d_k. Then
-P_m(k) = sum over j of w_kj P_m(j) / d_k, for the word eliminated last first. `halves` does this for all m in
-O(n^3).
+P_m(k) = sum over j of w_kj P_m(j) / d_k, computed first for the word that was eliminated last. `halves` does this
+for all m in O(n^3).
 
 No number is subtracted here. Let each score be beta times as large. Every number then is a sum, product or
 quotient of positive ones, and by induction 1/beta times its logarithm converges, as beta grows, to the same
@@ -48,7 +48,7 @@ def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Ten
     Time O(n^3) per item, O(n log n) steps one after another.
 
     Args:
-        weights: Scores ``(batch, n, n + 1)`` in float64, n > 0; padding has one tree, as in `reference`.
+        weights: ``(batch, n, n + 1)``, n > 0: scores, as `matrix_tree.padded_weights` returns.
         lengths: ``(batch,)``.
         single_root: Whether exactly one word depends on the root.
         best: The best score of a tree ``(batch,)``, -inf if there is none.
@@ -68,7 +68,10 @@ def max_marginals(weights: Tensor, lengths: Tensor, single_root: bool, best: Ten
 
 
 def _reached(weights: Tensor) -> Tensor:
-    """Return P_m(k) in both orders, ``(batch, k, m, 2)``, of ``weights (batch, s, 2 + s)``; -inf for k = m."""
+    """Return P_m(k) in both orders, ``[:, k, m]`` of ``(batch, s, s, 2)``, of ``weights (batch, s, 2 + s)``.
+
+    It is -inf for k = m.
+    """
     batch, size, _ = weights.shape
     if size == 1:
         return weights.new_full((batch, 1, 1, ROOTS), NEG_INF)
@@ -94,7 +97,7 @@ def _reached(weights: Tensor) -> Tensor:
 
 
 def _shares(weights: Tensor) -> Tensor:
-    """Return the weights ``(batch, 2 + k)`` of a word's heads minus their maximum.
+    """Return the shares of a word's heads: their ``weights (batch, 2 + k)`` minus the maximum.
 
     The first two are those of the root; that of order 1 counts only if there is no other head.
     """

@@ -16,11 +16,11 @@ class MatrixTree(Elimination):
     """The reference oracles of non-projective trees; arguments are ``arcs, lengths, single_root``."""
 
     def entropy(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """Return the entropy ``(batch,)`` in nats: the log-partition minus the expected score."""
+        """Return the entropy ``(batch,)`` in nats."""
         return self.cross_entropy((arcs,), (arcs,), lengths, single_root)
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
-        """Return the cross-entropy ``(batch,)`` in nats."""
+        """Return the cross-entropy -E[log q] ``(batch,)`` in nats; q is the distribution of ``other``."""
         mine, theirs = ((*each, lengths, single_root) for each in (scores, other))
         return self.expected_surprise(mine, theirs)
 

@@ -16,7 +16,7 @@ def to_arcs(edges: Tensor) -> Tensor:
     """Return the scores of arcs from those of edges ``(batch, n, n)``, of which the upper triangle is read.
 
     The result is ``(batch, n - 1, n)``, or ``(batch, 0, 1)`` for n = 0; ``[m, h]`` scores the arc from vertex h to
-    vertex m + 1. An edge has two arcs, but an edge of the root only that from the root.
+    vertex m + 1. An edge of vertex 0 has one arc, which leaves vertex 0; any other edge has two.
     """
     n = edges.shape[-1]
     if n == 0:
@@ -26,7 +26,10 @@ def to_arcs(edges: Tensor) -> Tensor:
 
 
 def from_arcs(arcs: Tensor, n: int) -> Tensor:
-    """Return, for each edge, the sum of its arcs ``(..., n - 1, n)``, in the upper triangle of ``(..., n, n)``."""
+    """Return the sum of the values of each edge's arcs, in the upper triangle of ``(..., n, n)``; 0 elsewhere.
+
+    ``arcs (..., n - 1, n)`` are the values of arcs, as in `to_arcs`.
+    """
     whole = torch.nn.functional.pad(arcs, (0, 0, 1, 0))[..., :n, :n]
     return (whole + whole.mT).triu(1)
 
@@ -43,14 +46,20 @@ def pairs(lengths: Tensor, n: int) -> Tensor:
 
 
 def required_edges(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """Return a mask ``(batch, n, n)`` of the required edges: those with -inf in ``absent``."""
+    """Return a mask ``(batch, n, n)`` of the required edges: those with -inf in ``absent (g, n, n)``.
+
+    Consecutive items share a row of ``absent``; g divides the batch.
+    """
     batch, n, _ = edges.shape
     absent = absent.repeat_interleave(batch // max(len(absent), 1), 0)
     return (absent == NEG_INF) & pairs(lengths, n)
 
 
 def events(heads: Tensor, scores: Tensor, lengths: Tensor, n: int) -> Tensor:
-    """Return events ``(batch, count, n, n)`` from heads ``(batch, count, n - 1)``; -1 where the score is -inf."""
+    """Return events ``(batch, count, n, n)`` from heads ``(batch, count, n - 1)``.
+
+    They are -1 where no edge is, and for trees whose ``scores (batch, count)`` are -inf.
+    """
     used = heads.unsqueeze(-1) == torch.arange(max(n, 1), device=heads.device)
     real = pairs(lengths, n).unsqueeze(1) & (scores > NEG_INF)[..., None, None]
     return torch.where(real, from_arcs(used.long(), n), -1)

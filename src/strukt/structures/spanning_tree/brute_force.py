@@ -11,7 +11,7 @@ from strukt.structures.enumeration import Table
 
 
 def spanning_tree(length: int, edges: Tensor) -> Table:
-    """Return all undirected trees that connect the first vertices.
+    """Return all undirected trees that connect the first ``length`` vertices.
 
     Args:
         length: The number of vertices in use.

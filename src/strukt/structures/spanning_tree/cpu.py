@@ -59,7 +59,7 @@ chart_shape = _ROOTED.chart_shape
 
 
 def _of_both(name: str) -> Callable[..., Any]:
-    """Return a function that calls an operator of the backend for required edges if there are any."""
+    """Return a function that calls an operator of `_CONDITIONED` if an edge is required, else of `_ROOTED`."""
 
     def compute(*arguments: Any) -> Any:
         return getattr(_CONDITIONED if _require(*arguments) else _ROOTED, name)(*arguments)
@@ -73,7 +73,10 @@ surprise, surprise_gradient = map(_of_both, ("surprise", "surprise_gradient"))
 
 
 def _require(edges: Tensor, absent: Tensor, *rest: Any) -> bool:
-    """Return True if an edge is required in some item; cross-entropies have other scores before the lengths."""
+    """Return True if an edge is required in some item.
+
+    ``rest`` begins with the lengths, or, for cross-entropies, with the other two scores and then the lengths.
+    """
     if rest[0].is_floating_point():
         others, other_absent, lengths = rest[:3]
         return _require(edges, absent, lengths) or _require(others, other_absent, lengths)

@@ -23,7 +23,8 @@ def fits(edges: Tensor, absent: Tensor, *more: Any) -> bool:
     """Return True if there are edges and certainly none is required; see `strukt.kernels.dispatch`.
 
     Nothing is required while ``absent`` is a single expanded zero, as in a new distribution. Once it is copied, as
-    by ``torch.func``, the CPU kernels read it. Cross-entropies have other scores before the lengths.
+    by ``torch.func``, the CPU kernels read it. ``more`` begins with the lengths, or, for cross-entropies, with the
+    other two scores.
     """
     absences = (absent, more[1]) if more and more[0].is_floating_point() else (absent,)
     free = not any(step for each in absences for step in each.stride())

@@ -14,7 +14,7 @@ from strukt.structures.non_projective_tree.gpu_wilson import entry
 
 @triton.jit
 def edges_of(edges, u, n, length, B: tl.constexpr):
-    """Return the scores of the edges between a vertex and all others."""
+    """Return the scores of the edges between vertex u and all vertices, ``(B,)``; -inf for u and padding."""
     v = tl.arange(0, B)
     place = tl.minimum(u, v) * n + tl.maximum(u, v)
     return tl.load(edges + place, (v < length) & (v != u), float("-inf")).to(tl.float64)
@@ -22,13 +22,13 @@ def edges_of(edges, u, n, length, B: tl.constexpr):
 
 @triton.jit(do_not_specialize=["n"])
 def best(edges, lengths, events, best_scores, n, B: tl.constexpr):
-    """Write the edges of the best tree of each item, and its score; -1 and -inf if it is not connected.
+    """Write the edges of the best tree of each item, and its score.
 
     Args:
-        edges: ``(batch, n, n)``.
+        edges: ``(batch, n, n)``, of which the upper triangle is read.
         lengths: ``(batch,)``.
-        events: ``(batch, n, n)``.
-        best_scores: ``(batch,)``.
+        events: ``(batch, n, n)``, the trees, a result; -1 if the item's graph is not connected.
+        best_scores: ``(batch,)``, the scores, a result; -inf if the item's graph is not connected.
         n: The number of vertices.
         B: A power of two of at least n.
     """

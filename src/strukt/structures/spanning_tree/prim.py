@@ -1,7 +1,8 @@
 """Best and k best spanning trees, and the best with each edge, by Prim's algorithm and exchanges of edges.
 
-Required edges come before all others, for any scores: edges are compared as pairs. Functions are compiled if
-Numba is installed, and plain Python otherwise.
+Required edges come before all others, whatever their scores: edges are compared first by whether they are
+required, then by score. Functions are compiled if Numba is installed, and plain Python otherwise. An edge is a
+pair u < v.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from strukt.structures.spanning_tree.arcs import required_edges
 
 
 def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return events ``(batch, k, n, n)`` and scores ``(batch, k)``, best first (Gabow 1977).
+    """Return the k best events ``(batch, k, n, n)`` and their scores ``(batch, k)``, best first (Gabow 1977).
 
-    Time O(k n^3 + k^2) per item; O(n^2) for k = 1.
+    -1 and -inf if there are fewer than k. Time O(k n^3 + k^2) per item; O(n^2) for k = 1.
     """
     batch, n, _ = edges.shape
     events, scores = np.full((batch, k, n, n), -1, np.int64), np.full((batch, k), -np.inf)
@@ -32,8 +33,8 @@ def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tenso
 def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
     """Return, for each edge, the best score of a tree that uses it: ``(batch, n, n)``; time O(n^2) per item.
 
-    It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; the gradient is
-    that of this sum.
+    It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; -inf if no tree
+    uses the edge. The gradient is that of this sum.
     """
     batch, n, _ = edges.shape
     tree, displaced = np.zeros((batch, max(n - 1, 0)), np.int64), np.full((batch, n, n), -1, np.int64)
@@ -49,6 +50,7 @@ def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _run(items: Any, rounds: int, edges: Tensor, absent: Tensor, lengths: Tensor, *out: Array) -> None:
+    """Call ``items(edges, required, lengths, *out, start, step)`` on all threads; it takes ``rounds`` n^2 time."""
     required, threads = required_edges(edges, absent, lengths), thread_count(len(edges), edges.numel() * rounds)
     over_batch(items, threads, edges.double().cpu(), required.cpu(), lengths.cpu(), *out)
 
@@ -71,10 +73,12 @@ def _kbest_items(
 def _displaced_items(
     edges: Array, required: Array, lengths: Array, tree: Array, displaced: Array, start: int, step: int
 ) -> None:
-    """Write the best tree of each item, and for each other edge the edge of the tree that it would replace.
+    """Write the edges of the best tree of each item, and for each edge the edge of the tree that it displaces.
 
-    Arrays: ``edges``, ``required`` and ``displaced (batch, n, n)``, ``lengths (batch,)``, and ``tree (batch, n -
-    1)``, the places of its edges.
+    Edges are written as places u n + v; see `_displaced`.
+
+    Arrays: ``edges`` and ``required (batch, n, n)``, ``lengths (batch,)``, and the results ``tree (batch, n - 1)``
+    and ``displaced (batch, n, n)``.
     """
     for b in range(start, edges.shape[0], step):
         n, width = lengths[b], edges.shape[1]
@@ -83,10 +87,12 @@ def _displaced_items(
 
 @inner
 def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> None:
-    """Write the k best trees; each one splits the others of its part by the first of its edges that they lack.
+    """Write the k best trees of one item, ``events (k, n, n)``, and ``scores (k,)``.
 
-    The best tree without one edge of the best tree exchanges that edge. The edges before it become fixed, and the
-    edge itself is closed.
+    The trees of a part have its fixed edges, and none of its closed edges. Once the best tree of a part is
+    written, its other trees are divided by the first edge of the best tree that they lack: the edges before it are
+    fixed, and the edge is closed. The best tree of such a new part differs from that of the old one by an exchange
+    of this edge.
     """
     n, k = weights.shape[0], events.shape[0]
     size = max(n - 1, 0)
@@ -124,7 +130,10 @@ def _kbest(weights: Array, required: Array, events: Array, scores: Array) -> Non
 def _exchange(
     source: int, place: int, new_edge: Array, rank: int, tree: Array, fixed: Array, closed: Array
 ) -> None:
-    """Write a tree, and the fixed and closed edges of its part, from the tree of an earlier rank, the source."""
+    """Write the tree of a rank, and the fixed and closed edges of its part.
+
+    They are those of the rank ``source``, in which edge ``place`` of the tree is exchanged for ``new_edge (2,)``.
+    """
     tree[rank] = tree[source]
     fixed[rank] = fixed[source]
     closed[rank] = closed[source]
@@ -135,9 +144,9 @@ def _exchange(
 
 @inner
 def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, new_edge: Array) -> float:
-    """Write the best replacement of an edge of the tree to ``new_edge (2,)``; return the gain, -inf for none."""
+    """Write the best replacement of edge ``place`` of the tree, ``new_edge (2,)``; return its gain, or -inf."""
     n = weights.shape[0]
-    side = np.zeros(n, np.bool_)
+    side = np.zeros(n, np.bool_)  # the vertices that remain connected to the first end of the edge
     side[tree[place, 0]] = True
     grown = True
     while grown:
@@ -158,7 +167,7 @@ def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, new_e
 
 @inner
 def _write(weights: Array, tree: Array, event: Array) -> float:
-    """Write an event; return its score."""
+    """Write the event of a tree, the edges ``(n - 1, 2)``; return its score."""
     n = weights.shape[0]
     for u in range(n):
         event[u, u + 1 :] = 0
@@ -171,7 +180,10 @@ def _write(weights: Array, tree: Array, event: Array) -> float:
 
 @inner
 def _prim(weights: Array, required: Array, tree: Array) -> bool:
-    """Write the edges of the best tree as Prim's algorithm adds them; return True if it has all required edges."""
+    """Write the edges of the best tree, ``tree (n - 1, 2)``, in the order in which Prim's algorithm adds them.
+
+    Return False if the graph is not connected, or no tree has all required edges.
+    """
     n = weights.shape[0]
     near = np.zeros(n, np.int64)
     joined = np.zeros(n, np.bool_)
@@ -207,10 +219,11 @@ def _better(weights: Array, required: Array, u: int, v: int, x: int, y: int) -> 
 
 @inner
 def _displaced(weights: Array, required: Array, width: int, places: Array, displaced: Array) -> None:
-    """Write the best tree, and for each edge the worst optional edge on the path that it closes.
+    """Write the best tree, ``places (n - 1,)``, and the edge that each edge displaces, ``displaced (n, n)``.
 
-    Edge u v has the number ``u * width + v``. Edges of the tree displace themselves. -1 if nothing can be
-    displaced, or there is no tree.
+    Edge u v displaces the edge of lowest score on the path between u and v in the tree, required edges aside; -1
+    if there is none. Edges of the tree displace themselves. Edges are written as ``u * width + v``. Without a
+    tree, nothing is written.
     """
     n = weights.shape[0]
     tree = np.zeros((max(n - 1, 0), 2), np.int64)

@@ -24,7 +24,7 @@ class SpanningTrees:
     """
 
     def log_partition(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-        """Return the log-partition ``(batch,)``, in float64; time O(n^3); differentiable any number of times."""
+        """Return the log-partition ``(batch,)``, summed in float64; differentiable any number of times; O(n^3)."""
         return SUMS.log_partition(*_rooted(edges, absent, lengths))
 
     def entropy(self, edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
@@ -48,14 +48,14 @@ class SpanningTrees:
         return prim.kbest(edges, absent, lengths, k)
 
     def sample(self, edges: Tensor, absent: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Return events ``(batch, count, n, n)`` and the log-partition; time O(n^4) each."""
+        """Return samples ``(batch, count, n, n)`` and the log-partition ``(batch,)``; time O(n^4) per sample."""
         heads, log_partition = SUMS.sample(*_rooted(edges, absent, lengths), count)
         scores = log_partition.unsqueeze(-1).expand(-1, count)
         return on_arcs.events(heads, scores, lengths, edges.shape[-1]), log_partition
 
 
 def _rooted(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the scores of arcs, the numbers of words, and a mask of required arcs."""
+    """Return the scores of arcs, the numbers of words, and the required arcs, 1 or 0: the arguments of `_load`."""
     required = on_arcs.required_edges(edges, absent, lengths)
     return on_arcs.to_arcs(edges), on_arcs.word_counts(lengths), on_arcs.to_arcs(required.long())
 
@@ -73,14 +73,15 @@ def _load(arcs: Tensor, lengths: Tensor, required: Tensor) -> tuple[Tensor, Tens
 
 
 def _count(required: Tensor) -> Tensor:
-    """Return the number of edges; an edge between words has two arcs here, an edge of the root one."""
+    """Return the number of edges ``(batch,)`` from 0/1 arcs: an edge of the root has one arc, others two."""
     return required[:, :, 0].sum(-1) + required[:, :, 1:].sum((-2, -1)) // 2
 
 
 def _always_uses(inputs: tuple[Tensor, Tensor, Tensor], requested: Tensor) -> Tensor:
     """Return a mask ``(batch,)`` of the items in which every tree with all required edges has all requested ones.
 
-    The order of a tree counts its edges that are not required, and as a tie-break its requested ones.
+    ``inputs`` are the arguments of `_load`; ``requested`` has the shape of its arcs, 1 or 0. The order of a tree
+    counts its edges that are not required, and as a tie-break its requested ones.
     """
     arcs, lengths, required = inputs
     weights, orders, fewest = _load(arcs, lengths, required)

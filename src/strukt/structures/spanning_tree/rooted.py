@@ -14,7 +14,7 @@ class Rooted:
     """A backend of spanning trees; ``absent`` is not read, since no edge is required.
 
     Args:
-        trees: The backend of non-projective trees with any number of children of the root, for the same device.
+        trees: The backend of non-projective trees, for the same device.
     """
 
     def __init__(self, trees: Any) -> None:
@@ -34,7 +34,7 @@ class Rooted:
     def outside(
         self, edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return the marginals of edges times the item's weight, and a gradient of 0 for ``absent``."""
+        """Return the marginals of edges times ``weights (batch,)``, ``(batch, n, n)``, and 0 for ``absent``."""
         return _by_edge(self._trees.outside(*_inputs(edges, lengths), weights, chart), edges, absent)
 
     def derivative(
@@ -69,7 +69,7 @@ class Rooted:
         self, edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor,
         factors: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Return the gradient of the cross-entropies times factors for ``edges``, and 0 for ``absent``."""
+        """Return the gradient of the cross-entropies times ``factors (batch,)`` in ``edges``; 0 for ``absent``."""
         mine, *rest = _inputs(edges, lengths)
         by_arc = self._trees.surprise_gradient(mine, on_arcs.to_arcs(others), *rest, factors)
         return _by_edge(by_arc, edges, absent)
@@ -87,5 +87,5 @@ def _inputs(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, bool]:
 
 
 def _by_edge(by_arc: Tensor, edges: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the values of edges from those of their arcs, and 0 for ``absent``."""
+    """Return the values of edges ``(batch, n, n)`` from those of their arcs, and 0 for ``absent``."""
     return on_arcs.from_arcs(by_arc, edges.shape[-1]), torch.zeros_like(absent)
