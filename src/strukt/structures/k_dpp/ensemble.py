@@ -90,7 +90,7 @@ def _shares(items: Items, scale: Tensor) -> Tensor:
 
 
 def _reduced(items: Items) -> Tensor:
-    """Return X L X^T; entries of dependent items are exactly 0, but have derivatives with respect to L."""
+    """Return X L X^T, ``(batch, n, n)``; entries of dependent items are 0, but have derivatives in L."""
     removal = torch.eye(items.combined.shape[-1]).to(items.combined) - items.combined
     reduced = removal @ items.kernel @ removal.mT
     zero = items.dependent.unsqueeze(-1) | items.dependent.unsqueeze(-2)
@@ -108,7 +108,7 @@ def find_tilt(items: Items) -> Tensor:
 
 
 def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:
-    """Return the tilt, by bisection: the mean size grows with the tilt."""
+    """Return the tilt ``(batch,)`` of `find_tilt`, by bisection: the mean size grows with the tilt."""
     items = Items(scores, omitted, kernel, size, torch.ones_like(size, dtype=torch.bool), combined)
     target = (size - SHORT).clamp(min=SHORT)
     low, high = _bracket(items)
@@ -124,7 +124,7 @@ def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, co
 
 
 def _bracket(items: Items) -> tuple[Tensor, Tensor]:
-    """Return a tilt at which almost none of the optional items are taken, and one at which almost all are.
+    """Return a tilt ``(batch,)`` at which almost no optional items are taken, and one at which almost all are.
 
     The eigenvalues of a kernel scaled to unit diagonal are at most n, and count as 0 below exp(-36).
     """

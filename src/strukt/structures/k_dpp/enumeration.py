@@ -17,13 +17,24 @@ MOST_ITEMS = 12
 def recursion(
     semiring: Semiring, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor
 ) -> Tensor:
-    """Return the semiring's total over all subsets of k items; time O(2^n n^3)."""
+    """Return the semiring's total over all subsets of k items; time O(2^n n^3).
+
+    Args:
+        semiring: The semiring to compute in.
+        scores: ``(..., batch, n)``, the log-weight of taking each item.
+        omitted: ``(..., g, n)``, the log-weight of leaving each item out; g divides the batch.
+        kernel: ``(..., g, n, n)``, likewise.
+        lengths: ``(batch,)``.
+        k: ``(batch,)``, the size of the subsets.
+    """
     weights = log_weights(scores, omitted, kernel, lengths, k)
     return semiring.sum(semiring.weigh(semiring.one(weights), weights), -1)
 
 
 def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Tensor:
     """Return the log-weight of each subset, ``(..., batch, 2^n)``; -inf if its size is not k or it uses padding.
+
+    The arguments are those of `recursion`.
 
     Raises:
         NotImplementedError: If there are more than `MOST_ITEMS` items.
@@ -45,7 +56,7 @@ def log_weights(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor
 
 
 def log_det(kernel: Tensor, sets: Tensor, lengths: Tensor) -> Tensor:
-    """Return the log-determinant of the kernel of each set, -inf if its items are linearly dependent.
+    """Return the log-determinant of the kernel of each set, ``(..., batch, count)``; -inf for dependent items.
 
     Args:
         kernel: ``(..., g, n, n)``; g divides the batch.
@@ -72,7 +83,7 @@ def max_marginals(scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tens
 def most_expected(
     marginals: Tensor, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the possible subset ``(batch, n)`` with the largest sum of marginals, and its log-weight."""
+    """Return the possible subset ``(batch, n)`` of largest sum of marginals, and its log-weight ``(batch,)``."""
     weights = log_weights(scores, omitted, kernel, lengths, k)
     sets = subsets(scores.shape[-1], scores.device)
     expected = torch.where(weights > NEG_INF, marginals @ sets.to(marginals.dtype).T, NEG_INF)

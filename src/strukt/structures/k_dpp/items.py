@@ -13,7 +13,7 @@ from strukt.structures.k_subset.sorting import clean
 
 
 class Items(NamedTuple):
-    """The items of a batch. If no subset has positive weight, all numbers are replaced by harmless ones.
+    """The items of a batch. If a batch item has no subset of positive weight, harmless numbers replace its own.
 
     Attributes:
         scores: ``(batch, n)``, the log-weight of taking each item; -inf in the padding.
@@ -34,7 +34,7 @@ class Items(NamedTuple):
 
     @classmethod
     def load(cls, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Items:
-        """Build items from the arguments of the oracles; differentiable."""
+        """Return the items from the arguments of the oracles; differentiable."""
         tolerance = rank_tolerance(kernel)
         scores, omitted = clean(scores.double(), omitted.double(), lengths)
         kernel = clean_kernel(kernel.double(), lengths)
@@ -66,7 +66,11 @@ def clean_kernel(kernel: Tensor, lengths: Tensor) -> Tensor:
 
 
 def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
-    """Return the largest number of linearly independent items within the mask ``among``; not differentiable."""
+    """Return the largest number of linearly independent items within the mask ``among (..., n)``.
+
+    It is the number of eigenvalues above ``tolerance`` of ``kernel (..., n, n)`` scaled to unit diagonal. Not
+    differentiable.
+    """
     kernel = kernel.detach()
     scale = kernel.diagonal(dim1=-2, dim2=-1)
     scale = torch.where(among & (scale > 0), scale.clamp(min=torch.finfo(scale.dtype).tiny).rsqrt(), 0.0)
@@ -75,7 +79,7 @@ def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
 
 
 def _feasible(scores: Tensor, omitted: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
-    """Return a mask ``(batch,)``: whether k independent items can be taken, including all required items."""
+    """Return a mask ``(batch,)``, True if k independent items can be taken, among them all required items."""
     possible, required = scores > NEG_INF, omitted == NEG_INF
     count = required.sum(-1)
     independent = rank(kernel, required, tolerance) == count

@@ -37,6 +37,7 @@ def combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> 
 
 
 def _combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
+    """Return the result of `combinations`, as the body of its operator."""
     n = level.shape[-1]
     diagonal = kernel.diagonal(dim1=-2, dim2=-1)
     possible = (level > NEG_INF) & (diagonal > 0)
@@ -81,7 +82,7 @@ def _decompose(weight: Tensor, similarity: Tensor, bound: Tensor) -> tuple[Tenso
 
 
 def _solve(order: Tensor, factor: Tensor) -> Tensor:
-    """Return the coefficients of dependent items as combinations of independent items, from a Cholesky factor."""
+    """Return the coefficients of `combinations`, for vectors of unit length, from the results of `_decompose`."""
     n = order.shape[-1]
     square = factor.gather(-1, order.unsqueeze(-2).expand_as(factor))
     independent = square.diagonal(dim1=-2, dim2=-1) > 0

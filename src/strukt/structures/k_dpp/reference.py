@@ -22,7 +22,7 @@ from strukt.structures.k_dpp.items import Items
 from strukt.structures.k_subset.reference import SubsetEvents, largest, padded
 
 NEGLIGIBLE = -40.0
-"""The log of the probability below which a size may alias with k."""
+"""The log of the probability below which another size is negligible, so that it may alias with k."""
 
 
 class Determinantal(SubsetEvents):

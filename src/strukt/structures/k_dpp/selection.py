@@ -89,6 +89,9 @@ def greedy(items: Items, tolerance: float) -> Tensor:
 
 
 def _drawn(variance: Tensor) -> Tensor:
-    """Draw items in proportion to their variances; any item if all are 0, after the last step."""
+    """Draw the index of an item, ``(batch, 1)``, in proportion to the variances; any item if all are 0.
+
+    They are all 0 once a subset is complete.
+    """
     none = (variance <= 0).all(-1, keepdim=True)
     return torch.where(none, torch.ones_like(variance), variance).multinomial(1)

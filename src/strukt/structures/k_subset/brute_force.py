@@ -29,7 +29,7 @@ def k_subset(length: int, scores: Tensor, omitted: Tensor | None = None, *, low:
 
 
 def _rows(subsets: list[tuple[int, ...]], length: int, n: int) -> tuple[Tensor, Tensor]:
-    """Return subsets as 0/1 events, padded with -1, and as parts."""
+    """Return subsets as 0/1 events ``(subsets, n)``, with -1 after the first ``length`` items, and as parts."""
     events = torch.full((len(subsets), n), -1, dtype=torch.long)
     events[:, :length] = 0
     for row, chosen in zip(events, subsets, strict=True):

@@ -1,7 +1,7 @@
 """Fused Numba kernels of subsets of bounded size: inside, outside, k best, samples.
 
 The single best subset needs no kernel: the reference finds it by sorting. `cpu_coins` describes the algorithm of
-the sums. The chart holds the tilt and the log-partition of each item.
+the sums. The chart holds the tilt and the log-partition of each item of the batch.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def chart_shape(scores: Tensor, *others: Tensor) -> tuple[int, int]:
 def inside(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n k), or O(n (n - k)) if less, per item."""
+    """Return the log-partition ``(batch,)`` and the chart.
+
+    Time O(n k) for each item of the batch and sizes up to k, or O(n (n - k)) for size k alone, if less.
+    """
     chart = torch.from_numpy(empty((len(scores), 2)))
     run(_inside, scores, omitted, lengths, low, high, chart)
     return chart[:, 1].to(scores.dtype, copy=True), chart
@@ -80,7 +83,7 @@ def kbest(
 def sample(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return events ``(batch, count, n)``, drawn backwards in O(n) each, and the log-partition."""
+    """Return samples ``(batch, count, n)`` and the log-partition ``(batch,)``; O(n) for each sample."""
     log_partition, chart = inside(scores, omitted, lengths, low, high)
     batch, n = scores.shape
     uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
@@ -94,9 +97,10 @@ def _inside(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, chart: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the tilt and the log-partition of each item to ``chart (batch, 2)``.
+    """Write the tilt and the log-partition of each item of the batch to ``chart (batch, 2)``.
 
     The other arrays are ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``.
+    ``most`` is at least the largest size.
     """
     gain, coins = np.empty(scores.shape[1]), np.empty((2, scores.shape[1]))
     rows, bounds = np.empty((2, most + 3)), np.empty(2, np.int64)
@@ -147,7 +151,11 @@ def _outside(
 
 @inner
 def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
-    """Return the weights of taking and of leaving out item t; write the backward sums before it to ``back``."""
+    """Return the weights of taking and of leaving out item t; write the backward sums before it to ``back``.
+
+    Items count from 1. ``rows (n + 1, most + 3)`` are those of `fill_rows`; ``back (2, most + 3)`` holds in row t
+    % 2 the weight of the size and of all choices after item t, for each count of the first t items.
+    """
     source, target = t % 2, (t - 1) % 2
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t - 1, n, bounds), last_count(t - 1, bounds)
@@ -167,9 +175,9 @@ def _sample(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, chart: Array,
     uniform: Array, events: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw samples, ``events (batch, count, n)``.
+    """Draw samples, ``events (batch, count, n)``; those of items without subsets are not written.
 
-    Arrays: those of `_inside`, and random numbers ``uniform (batch, count, n + 1)``.
+    Arrays: those of `_inside`, and random numbers from 0 to 1, ``uniform (batch, count, n + 1)``.
     """
     size = scores.shape[1]
     gain, coins = np.empty(size), np.empty((2, size))
@@ -190,7 +198,10 @@ def _sample(
 def _trace(
     coins: Array, n: int, tilt: float, bounds: Array, rows: Array, uniform: Array, event: Array
 ) -> None:
-    """Draw one subset: first its size, then whether each item is in it, from the last item to the first."""
+    """Draw one subset, ``event (n,)``: first its size, then whether each item is in it, from last to first.
+
+    ``uniform (n + 1,)`` are random numbers from 0 to 1, the last one for the size.
+    """
     remaining = uniform[n] * total_weight(rows, n, tilt, bounds)
     size = bounds[0]
     for c in range(bounds[0], bounds[1] + 1):

@@ -52,10 +52,10 @@ class Workspace(NamedTuple):
     Attributes:
         gain: ``(n,)``, the score gained by taking each item.
         coins: ``(2, n)``, the probabilities of leaving out and of taking each item.
-        rows: ``(n + 1, most + 3)``, the probability of each count.
-        grown: ``(2, most + 3)``, the growth of two rows.
+        rows: ``(n + 1, most + 3)``, the rows of `cpu_coins.fill_rows`.
+        grown: ``(2, most + 3)``, the growth of the first t items for each count c, in row t % 2 and column c + 1.
         lean: ``(n, most + 3)``, the change of the share of taking each item.
-        mass: ``(2, most + 3)``, the probability of each number of items taken, for two rows.
+        mass: ``(2, most + 3)``, the probability of each count of the first t items, likewise.
         changes: ``(2, most + 3)``, the change of ``mass``.
         more: ``(2, most + 3)``, the contributions to ``mass`` and ``changes`` if an item is taken.
     """
@@ -72,13 +72,13 @@ class Workspace(NamedTuple):
 
 @inner
 def make_choices(n: int, most: int) -> Choices:
-    """Allocate uninitialised choices."""
+    """Allocate choices for n items and sizes up to ``most``, not initialised."""
     return Choices(np.empty((n, most + 3)), np.empty((n, most + 3)), np.empty(most + 3))
 
 
 @inner
 def make_workspace(n: int, most: int) -> Workspace:
-    """Allocate an uninitialised workspace."""
+    """Allocate the workspace for n items and sizes up to ``most``, not initialised."""
     width = most + 3
     return Workspace(
         np.empty(n),
@@ -96,7 +96,7 @@ def make_workspace(n: int, most: int) -> Workspace:
 def choose(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, workspace: Workspace, shares: Choices
 ) -> bool:
-    """Write the shares of choices, 0 for impossible choices; return True if there is a subset.
+    """Write the ``shares`` of choices, 0 for impossible choices; return True if there is a subset.
 
     The other arguments are those of `gains`, which tightens ``bounds``. Without a subset, no shares are written.
     """
@@ -132,7 +132,10 @@ def choose(
 
 @inner
 def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
-    """Write minus the logs of shares, within bounds; that of a share of nearly 1 is computed from the others."""
+    """Write minus the logs of shares to ``moves``, for counts within ``bounds (2,)``; inf for shares of 0.
+
+    That of a share of more than 1/2 is computed from the other shares, to keep its digits if it is nearly 1.
+    """
     for t in range(1, n + 1):
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             taken, left = shares.taken[t - 1, c + 1], shares.left[t - 1, c + 1]
@@ -151,7 +154,10 @@ def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
 
 @inner
 def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices) -> None:
-    """Write the moves of all choices along a direction of the scores of taking and of leaving out each item."""
+    """Write the moves of all choices along a direction of the scores of taking and of leaving out each item.
+
+    The direction is ``taken (n,)`` and ``left (n,)``.
+    """
     for t in range(1, n + 1):
         for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
             moves.taken[t - 1, c + 1] = taken[t - 1]
@@ -184,7 +190,10 @@ def change(
     shares: Choices, growth: float, n: int, bounds: Array, workspace: Workspace, weight: float, taken: Array,
     left: Array,
 ) -> None:  # fmt: skip
-    """Write the changes of the probabilities of taking and of leaving out each item, times ``weight``."""
+    """Write the changes of the probabilities of taking and of leaving out each item, times ``weight``.
+
+    The results are ``taken (n,)`` and ``left (n,)``. `grow` must be called before; ``growth`` is its result.
+    """
     source, target = n % 2, (n - 1) % 2
     for c in range(bounds[0], bounds[1] + 1):
         share = shares.sizes[c + 1]

@@ -29,11 +29,12 @@ FAR = 40.0
 
 @inner
 def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Array) -> bool:
-    """Write the score gained by taking each item, ``gain (n,)``; return True if there is a subset.
+    """Write the score gained by taking each of n items, ``gain (n,)``; return True if row b has a subset.
 
     ``scores (batch, n)`` are for taking items, and ``omitted (g, n)`` for leaving them out; batch / g consecutive
-    rows share a row of ``omitted``. The subset is that of row b. Its smallest and largest size, ``bounds (2,)``,
-    are tightened to those that forbidden scores leave possible.
+    rows share a row of ``omitted``. A gain is inf for an item that must be taken, and -inf for one that must not.
+    The smallest and the largest size, ``bounds (2,)``, are tightened, in place, to those that forbidden scores
+    permit.
     """
     shared = b // (scores.shape[0] // omitted.shape[0])
     required, possible, impossible = 0, 0, 0
@@ -50,7 +51,10 @@ def gains(scores: Array, omitted: Array, b: int, n: int, bounds: Array, gain: Ar
 
 @kernel
 def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
-    """Return the mean and variance of the number of items taken among the first n, from their ``gain (n,)``."""
+    """Return the mean and the variance of the number of items taken, if each of n items is a coin.
+
+    ``gain (n,)`` minus the tilt is the log-odds of taking an item.
+    """
     mean, variance = 0.0, 0.0
     for i in range(n):
         z = gain[i] - tilt
@@ -63,9 +67,9 @@ def expected(gain: Array, n: int, tilt: float) -> tuple[float, float]:
 
 @kernel
 def find_tilt(gain: Array, n: int, bounds: Array) -> float:
-    """Return the tilt that moves the mean to the nearest bound, 0 if it is within the bounds, by Newton's method.
+    """Return the tilt that moves the mean count to the nearest bound, up to `CLOSE`, by Newton's method.
 
-    ``gain`` as in `expected`; ``bounds (2,)``.
+    It is 0 if the mean is within the ``bounds (2,)`` without a tilt. ``gain`` is that of `expected`.
     """
     mean, variance = expected(gain, n, 0.0)
     target = min(max(mean, float(bounds[0])), float(bounds[1]))
@@ -106,7 +110,11 @@ def anchor(tilt: float, bounds: Array) -> int:
 def toss(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, tilt: float, gain: Array, coins: Array
 ) -> float:
-    """Write the probabilities of leaving out and taking items; return log(weight / probability) at the anchor."""
+    """Write the probabilities of leaving out and of taking each item, ``coins (2, n)``.
+
+    Return the log of the ratio of a subset's weight to its probability, for subsets of the size that `anchor`
+    returns. The other arguments are those of `gains`, and the tilt.
+    """
     shared = b // (scores.shape[0] // omitted.shape[0])
     log, product, heads = 0.0, 1.0, 0
     for i in range(n):
@@ -131,12 +139,13 @@ def first_count(t: int, n: int, bounds: Array) -> int:
 
 @inner
 def last_count(t: int, bounds: Array) -> int:
+    """Return the largest count of the first t items that is no more than the largest size."""
     return min(t, bounds[1])  # type: ignore[no-any-return]
 
 
 @inner
 def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: int, target: int) -> None:
-    """Write the row of the first t items from the row of the first t - 1."""
+    """Write the row of the first t items, ``rows[target]``, from that of the first t - 1, ``rows[source]``."""
     left, taken = coins[0, t - 1], coins[1, t - 1]
     first, last = first_count(t, n, bounds), last_count(t, bounds)
     for c in range(first, last + 1):
@@ -147,7 +156,7 @@ def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: in
 
 @inner
 def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
-    """Fill all rows ``(n + 1, most + 3)``."""
+    """Write the row of the first t items to ``rows[t]``, for t = 0 to n; ``rows`` is ``(n + 1, most + 3)``."""
     rows[0, :3] = 0.0
     rows[0, 1] = 1.0
     for t in range(1, n + 1):

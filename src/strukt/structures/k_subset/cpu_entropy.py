@@ -25,7 +25,10 @@ from strukt.structures.k_subset.reference import REFERENCE
 
 
 def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Return the entropy ``(batch,)`` in nats; time O(n k), two logarithms for each count up to each item."""
+    """Return the entropy ``(batch,)`` in nats.
+
+    Time O(n k) for sizes up to k, with two logarithms for each item and each count of items before it.
+    """
     growth, *_ = _surprise((scores, omitted), None, (lengths, low, high), None)
     return growth.to(scores.dtype)
 
@@ -33,7 +36,10 @@ def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high:
 def entropy_gradient(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, factors: Tensor
 ) -> Scores:
-    """Return the gradient of entropies times factors ``(batch,)``; adds a pass without logarithms."""
+    """Return the gradient of entropies times factors ``(batch,)``, for taking items and for leaving them out.
+
+    It takes one more pass than `entropy`, without logarithms.
+    """
     _, taken, left = _surprise((scores, omitted), None, (lengths, low, high), factors)
     return taken, group_sums(left, len(omitted))
 
@@ -41,7 +47,10 @@ def entropy_gradient(
 def surprise(
     scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *constants: Tensor
 ) -> Tensor:
-    """Return the cross-entropies ``(batch,)`` in nats, at the cost of `entropy`."""
+    """Return the cross-entropies -E[log q] ``(batch,)`` in nats, at the cost of `entropy`.
+
+    The expectation is under the first two scores; q has the others. ``constants`` are lengths and sizes.
+    """
     mine, theirs = (scores, omitted), (others, others_omitted)
     growth, *_ = _surprise(mine, theirs, constants, None)
     items = growth.isinf().nonzero().squeeze(-1)
@@ -56,7 +65,10 @@ def surprise(
 def surprise_gradient(
     scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *rest: Tensor
 ) -> Scores:
-    """Return the gradient of cross-entropies in the first scores, times factors, which are the last argument."""
+    """Return the gradient of cross-entropies with respect to the first scores, times factors ``(batch,)``.
+
+    ``rest`` are lengths, sizes and the factors.
+    """
     mine, theirs, constants, factors = (scores, omitted), (others, others_omitted), rest[:-1], rest[-1]
     growth, taken, left = _surprise(mine, theirs, constants, factors)
     items = growth.isinf().nonzero().squeeze(-1)
@@ -74,7 +86,10 @@ def derivative(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, weights: Tensor,
     direction: Tensor, omitted_direction: Tensor, chart: Tensor,
 ) -> Scores:  # fmt: skip
-    """Return gradients of <weighted marginals, directions> with respect to scores and weights; time O(n k)."""
+    """Return the gradients of <`outside`, directions> with respect to the scores and ``weights``.
+
+    Time O(n k) for sizes up to k.
+    """
     taken, left, growth = zeros(scores), zeros(scores), zeros(weights)
     more = (direction, omitted_direction, weights, growth, taken, left)
     run(_derivative, scores, omitted, lengths, low, high, *more)
@@ -82,7 +97,7 @@ def derivative(
 
 
 def _of(items: Tensor, scores: Scores) -> Scores:
-    """Return the scores of some items, with a copy for each of those that share them."""
+    """Return the scores of the batch items with these indices, with a copy of shared scores for each item."""
     taken, omitted = scores
     return taken[items], omitted[items * len(omitted) // len(taken)]
 
@@ -90,9 +105,11 @@ def _of(items: Tensor, scores: Scores) -> Scores:
 def _surprise(
     scores: Scores, others: Scores | None, constants: Scores, factors: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute (cross-)entropies, and their gradients with respect to both kinds of scores, times factors.
+    """Return (cross-)entropies ``(batch,)``, and their gradients times factors, both ``(batch, n)``.
 
-    A cross-entropy is inf, and its gradients 0, where the others may forbid what the scores allow.
+    The gradients are with respect to the scores of taking and of leaving out items; they are 0 if ``factors`` is
+    None. If ``others`` is None, the result is the entropy. A cross-entropy is inf, and its gradients 0, if
+    ``others`` may forbid a subset that the scores allow: a share that underflows looks the same.
     """
     growth, taken, left = zeros(constants[0], torch.float64), zeros(scores[0]), zeros(scores[0])
     weights = growth if factors is None else factors.double()
@@ -107,7 +124,10 @@ def _surprises(
     others_omitted: Array, weights: Array, same: bool, differentiate: bool, growth: Array, taken: Array,
     left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the cross-entropies of others under the scores, ``growth (batch,)``, and their weighted gradients.
+    """Write the cross-entropies -E[log q], ``growth (batch,)``, and their gradients times weights.
+
+    The expectation is under ``scores`` and ``omitted``; q has ``others`` and ``others_omitted``. If ``same``,
+    these are ignored, and the result is the entropy. Unless ``differentiate``, no gradients are written.
 
     Arrays: ``scores`` and ``others (batch, n)``, ``omitted`` and ``others_omitted (g, n)``, ``lengths``, ``low``,
     ``high`` and ``weights (batch,)``, and the gradients ``taken`` and ``left (batch, n)``.
@@ -137,7 +157,7 @@ def _derivative(
     scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, direction: Array,
     omitted_direction: Array, weights: Array, growth: Array, taken: Array, left: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the growth along a direction, ``growth (batch,)``, and the changes of the weighted probabilities.
+    """Write the growth along a direction, ``growth (batch,)``, and the changes of probabilities times weights.
 
     Arrays: ``scores`` and ``direction (batch, n)``, ``omitted`` and ``omitted_direction (g, n)``, ``lengths``,
     ``low``, ``high`` and ``weights (batch,)``, and the changes ``taken`` and ``left (batch, n)``.

@@ -20,7 +20,9 @@ def kbest(
 ) -> None:  # fmt: skip
     """Write the k best ``events (batch, k, n)``, or all if there are fewer, and ``best_scores (batch, k)``.
 
-    The other arrays are ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``.
+    Missing scores are -inf; missing events and padding are not written. The other arrays are
+    ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``; ``most`` is at least
+    the largest size.
     """
     (batch, size), k = scores.shape, best_scores.shape[1]
     search = make_search(k, size + 1)
@@ -53,6 +55,10 @@ def _search(
     scores: Array, omitted: Array, n: int, sizes: Array, smallest: int, rows: Array, search: Search,
     events: Array, best_scores: Array,
 ) -> None:  # fmt: skip
+    """Write the k best subsets of one item of the batch, ``events (k, n)``, and ``best_scores (k,)``.
+
+    ``sizes`` is the best score of each size, from the size ``smallest`` on.
+    """
     start(search, sizes.max())
     for rank in range(len(best_scores)):
         score, deviation = take(search, rank)
@@ -68,7 +74,10 @@ def _complete(
     scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, deviation: int,
     score: float, event: Array,
 ) -> None:  # fmt: skip
-    """Write the subset of a rank: its choices up to ``deviation``, then the best; queue their alternatives."""
+    """Write the subset of a rank, ``event (n,)``: the known choices up to ``deviation``, then the best ones.
+
+    Queue the alternatives to the latter.
+    """
     both = np.empty(2)
     for t in range(n, 0, -1):
         both[0] = rows[t - 1, size + 1] + omitted[t - 1]

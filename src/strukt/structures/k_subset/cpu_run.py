@@ -15,7 +15,10 @@ def run(
     function: Callable[..., None],
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *more: Any,
 ) -> None:  # fmt: skip
-    """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` on all threads."""
+    """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` on all threads.
+
+    ``most`` is the largest size in ``high``, at most n.
+    """
     (batch, n), most = scores.shape, largest(high, scores.shape[1])
     threads = thread_count(batch, batch * n * (most + 10))
     over_batch(function, threads, scores, omitted, lengths, low, high, most, *more)

@@ -49,7 +49,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
         return events.within(self.lengths, self.event_shape[0])
 
     def _places_of_items(self, event: Tensor) -> Places:
-        """Return the places of the items taken, and of those left out."""
+        """Return the places of the items taken, and of those left out, as `events.item_places` does."""
         return self._apply(events.item_places, event, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
@@ -128,7 +128,7 @@ class KSubset(SubsetStructure):
         return self._places_of_items(event)
 
     def _sparsemap_in_closed_form(self) -> SparseMAP:
-        """Return the projection onto the cube cut at the sizes, as a mixture of few subsets."""
+        """Return the nearest point in [0, 1]^n whose sum is a permitted size, as a mixture of few subsets."""
         taken, omitted, lengths, low, high = (precise(value) for value in self._arguments())
         within = torch.arange(taken.shape[-1], device=taken.device) < lengths.unsqueeze(-1)
         possible = within & (taken > NEG_INF)
@@ -155,7 +155,7 @@ class KSubset(SubsetStructure):
 
 
 def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Return the point ``(batch, n)`` nearest to ``gains`` in [0, 1]^n whose sum is between two sizes."""
+    """Return the point ``(batch, n)`` of [0, 1]^n nearest to ``gains`` with a sum from ``low`` to ``high``."""
     free = gains.clamp(0.0, 1.0)
     total = free.detach().sum(-1, keepdim=True)
     raised = torch.where(total < low.unsqueeze(-1), capped_simplex.subset(gains, low), free)
@@ -168,7 +168,7 @@ def sizes_of(k: Size, scores: Tensor, more: str = "") -> Tensor:
     ``more`` ends the error message.
 
     Raises:
-        ValueError: If it is neither a nonnegative integer nor a LongTensor of this shape on this device.
+        ValueError: If ``k`` is neither a nonnegative integer nor a LongTensor of this shape on the same device.
     """
     batch_shape = scores.shape[:-1]
     if isinstance(k, Tensor):

@@ -19,9 +19,10 @@ from strukt.structures.k_subset.sorting import clean
 
 
 class Subsets(Gpu):
-    """Backend adapter: all items share one program; scores force the padding to be left out.
+    """The backend of subsets on GPUs. All items of a batch share one program, whatever their lengths and sizes.
 
-    The options are the lengths, and the smallest and the largest size.
+    Scores of -inf forbid taking padding, and other sizes. The options are the lengths, and the smallest and the
+    largest size, ``(batch,)`` each.
     """
 
     scores = 2
@@ -68,7 +69,7 @@ class Subsets(Gpu):
 
 
 def _choices(rows: Tensor, scores: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the entries for taking and for leaving out items, from an array of all weights of the program."""
+    """Return the entries ``(..., n)`` for taking and for leaving out items, from rows of all weights."""
     n = scores[0].shape[1]
     return rows[..., :n], rows[..., n : 2 * n]
 

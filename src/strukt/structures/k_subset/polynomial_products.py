@@ -18,7 +18,8 @@ Block = tuple[Array, Array]
 def build(n: int) -> Program:
     """Return the program of n items.
 
-    A row of scores holds those of taking each item, then those of leaving out each item, then one for each size.
+    The scores of an item of the batch are a row: those of taking each item, those of leaving out each item, then
+    one for each size from 0 to n.
     """
     p = ProgramBuilder()
     taken, omitted = p.scattered(np.arange(n)), p.scattered(np.arange(n, 2 * n))
@@ -42,6 +43,7 @@ def cells(n: int) -> int:
 
 
 def _merge(p: ProgramBuilder, left: Block, right: Block, stage: int) -> Block:
+    """Return the block of the items of two neighbouring blocks."""
     (one, _), (_, other) = left, right
     most, others = len(one) - 1, len(other) - 1
     size = np.arange(most + others + 1)

@@ -54,7 +54,10 @@ def largest(high: Tensor, n: int) -> int:
 
 
 def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
-    """Return blocks of one item ``(..., batch, m, 2)``, m a power of two: totals of no item, and of the item."""
+    """Return the blocks of one item each, ``(..., batch, m, 2)``: the totals of the subsets of size 0 and 1.
+
+    m is the smallest power of two that is at least n; the items after n cannot be taken.
+    """
     missing = (1 << max(scores.shape[-1] - 1, 0).bit_length()) - scores.shape[-1]
     scores = torch.nn.functional.pad(scores, (0, missing), value=NEG_INF)
     omitted = torch.nn.functional.pad(omitted, (0, missing))
@@ -63,7 +66,7 @@ def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
 
 
 def _merge(semiring: Semiring, blocks: Tensor, most: int, scores: Tensor) -> Tensor:
-    """Merge neighbouring blocks in pairs, for sizes up to ``most``."""
+    """Merge neighbouring ``blocks (..., batch, m, sizes)`` in pairs, for sizes up to ``most``."""
     left, right = blocks[..., 0::2, :], blocks[..., 1::2, :]
     part = torch.arange(blocks.shape[-1], device=blocks.device)
     whole = torch.arange(min(2 * blocks.shape[-1] - 1, most + 1), device=blocks.device)
@@ -74,7 +77,7 @@ def _merge(semiring: Semiring, blocks: Tensor, most: int, scores: Tensor) -> Ten
 
 
 def _only(allowed: Tensor, scores: Tensor) -> Tensor:
-    """Return scores of 0 where allowed and -inf elsewhere, with the semiring's axes in front."""
+    """Return scores of 0 where ``allowed`` is True, else -inf, with the leading axes of ``scores`` in front."""
     barred = torch.zeros(allowed.shape, dtype=scores.dtype, device=scores.device).masked_fill(
         ~allowed, NEG_INF
     )

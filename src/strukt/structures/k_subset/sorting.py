@@ -29,7 +29,8 @@ class Ranking(NamedTuple):
 def best(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Ranking:
     """Return the best subset of each item of a batch; time O(n log n).
 
-    It has the items of positive gain; where a size bound requires more or fewer, those of the highest gain.
+    It has the items of positive gain; if the sizes require more or fewer items, those of the highest gains. The
+    arguments are those of `reference.recursion`, with one leading axis.
     """
     scores, omitted = clean(scores, omitted, lengths)
     required, possible = omitted == NEG_INF, scores > NEG_INF
@@ -49,8 +50,8 @@ def best(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Te
 def max_marginals(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Return, for each item, the best score of a subset with it: ``(batch, n)``; time O(n log n).
 
-    An item that the best subset leaves out is added to it, if the size allows, or replaces its item of the lowest
-    gain: all other changes gain less.
+    An item that the best subset leaves out is added to it, if the size allows that, or replaces the item of the
+    lowest gain in it: all other changes gain less.
     """
     taken, score, gain, full = best(scores, omitted, lengths, low, high)
     gain = torch.where((score > NEG_INF).unsqueeze(-1), gain, NEG_INF)
@@ -61,7 +62,10 @@ def max_marginals(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor,
 
 
 def clean(scores: Tensor, omitted: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return scores in which padding must be left out, with one row of ``omitted`` for each item."""
+    """Return both scores, ``(..., batch, n)``, so that padding must be left out, with score 0.
+
+    ``omitted (..., g, n)`` is repeated for the items that share its rows.
+    """
     omitted = omitted.repeat_interleave(scores.shape[-2] // max(omitted.shape[-2], 1), -2)
     beyond = torch.arange(scores.shape[-1], device=scores.device) >= lengths.unsqueeze(-1)
     return scores.masked_fill(beyond, NEG_INF), omitted.masked_fill(beyond, 0.0)

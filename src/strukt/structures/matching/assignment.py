@@ -24,11 +24,15 @@ from strukt.kernels.arrays import Floats
 Columns = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-12
-"""The size of gains, relative to the largest, below which they may be ties."""
+"""The difference of two gains, relative to one plus the largest gain, up to which they count as equal."""
 
 
 def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the k best matchings ``(batch, k, n)``, best first, and scores ``(batch, k)``; time O(k n^2 m)."""
+    """Return the k best matchings ``(batch, k, n)``, best first, and scores ``(batch, k)``; time O(k n^2 m).
+
+    A matching is the column of each row, -1 in the padding. If there are fewer than k, the others are -1, with
+    score -inf. ``scores`` is ``(batch, n, m)``, and ``lengths (batch,)`` are numbers of rows.
+    """
     batch, n, _ = scores.shape
     columns = np.full((batch, k, n), -1, np.int64)
     best = np.full((batch, k), -np.inf)
@@ -54,6 +58,8 @@ def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 class _MaxMarginals(torch.autograd.Function):
+    """Autograd function of `max_marginals`, once differentiable."""
+
     @staticmethod
     def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> Tensor:
         ctx.save_for_backward(scores, lengths)
@@ -79,7 +85,7 @@ class _MaxMarginals(torch.autograd.Function):
 
 
 def _items(scores: Tensor, lengths: Tensor) -> Iterator[Floats]:
-    """Return an iterator over the scores ``(length, m)`` of the items' rows, in float64."""
+    """Iterate over the items: yield the scores ``(length, m)`` of each, without padding, in float64."""
     every = scores.detach().double().cpu().numpy()
     return (weights[:length] for weights, length in zip(every, lengths.tolist(), strict=True))
 
@@ -96,14 +102,17 @@ def _solve(weights: Floats) -> Columns | None:
 
 
 def _score(weights: Floats, columns: Columns) -> float:
+    """Return the score of a matching, the column of each row."""
     return float(weights[np.arange(len(columns)), columns].sum())
 
 
 def _ranked(weights: Floats) -> Iterator[Columns]:
-    """Yield all matchings, best first (Murty 1968).
+    """Yield all matchings, best first (Murty 1968); ``weights (n, m)`` are scores.
 
-    Each matching splits the others of its part by the first row whose column differs. The best score of each part
-    follows from the exchanges; the matching itself is computed only when its turn comes.
+    A queue holds disjoint sets of matchings by the score of their best one. A set has fixed columns of the first
+    rows (``kept``), and columns that the next row must not take (``closed``). The best matching of the first set
+    is yielded. The rest of the set is split by the first row whose column differs from it; exchanges give the best
+    score of each new set.
     """
     first = _solve(weights)
     if first is None:
@@ -127,7 +136,7 @@ def _ranked(weights: Floats) -> Iterator[Columns]:
 
 
 def _restricted(weights: Floats, kept: Columns, closed: tuple[int, ...]) -> Floats:
-    """Return the scores of rows after ``kept``: -inf in kept columns, for the first row also in closed ones."""
+    """Return the scores of the rows after ``kept``: -inf in kept columns, in the first row also in closed ones."""
     rest = weights[len(kept) :].copy()
     rest[:, kept] = -np.inf
     if closed:
@@ -136,7 +145,10 @@ def _restricted(weights: Floats, kept: Columns, closed: tuple[int, ...]) -> Floa
 
 
 def _exchanges(weights: Floats, columns: Columns) -> Floats:
-    """Return the gain ``[x, y]`` of moving row x to the column of row y; index n is for all free columns."""
+    """Return the gains ``(n + 1, n + 1)``: at ``[x, y]``, that of moving row x to the column of row y.
+
+    Index n stands for the free columns: ``[x, n]`` is the gain of the best of these, and ``[n, y]`` is 0.
+    """
     n = len(columns)
     assigned = weights[np.arange(n), columns]
     gains = np.zeros((n + 1, n + 1))
@@ -158,6 +170,7 @@ def _best_departures(weights: Floats, columns: Columns) -> Floats:
 
 
 def _best_with_each_pair(weights: Floats, columns: Columns) -> Floats:
+    """Return, for each pair, the best score of a matching with it, ``(n, m)``; ``columns`` is a best matching."""
     n = len(columns)
     paths = _exchanges(weights, columns)
     for through in range(n + 1):
@@ -167,10 +180,11 @@ def _best_with_each_pair(weights: Floats, columns: Columns) -> Floats:
 
 
 def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) -> Floats:
-    """Return the sum of the best matchings that use each pair, times the weights of the pairs, ``(n, m)``.
+    """Return a weighted sum of 0/1 matrices ``(n, m)``: for each pair, the best matching that uses it.
 
-    A pair moves its row to the column of another row. This row takes the column of the next one on the longest
-    path, and so on, until a row takes the column that the first row has left.
+    ``weighed (n, m)`` holds the weight of each pair, ``weights`` are scores, and ``columns`` a best matching. A
+    pair moves its row to the column of another row. This row takes the column of the next one on the longest path,
+    and so on, until a row takes the column that the first row has left, or a free one.
     """
     n, m = weights.shape
     onward, reached = _first_steps(_exchanges(weights, columns))
@@ -198,7 +212,10 @@ def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) ->
 
 
 def _first_steps(steps: Floats) -> tuple[Columns, npt.NDArray[np.bool_]]:
-    """Return the node after x on the longest path from x to y, and which y are reachable from x."""
+    """Return the node after x on the longest path from x to y, and a mask of the y that are reachable from x.
+
+    Both are ``[x, y]``; ``steps[x, y]`` is the length of the step from x to y.
+    """
     paths, onward = steps, np.arange(len(steps))[None].repeat(len(steps), 0)
     least = _ROUNDING * (1 + np.abs(paths[np.isfinite(paths)]).max(initial=0.0))
     for through in range(len(steps)):
@@ -209,7 +226,7 @@ def _first_steps(steps: Floats) -> tuple[Columns, npt.NDArray[np.bool_]]:
 
 
 def _owners(weights: Floats, columns: Columns) -> Columns:
-    """Return the row of each column; n for free ones."""
+    """Return the row of each column, ``(m,)``; n for free columns."""
     owners = np.full(weights.shape[1], len(columns))
     owners[columns] = np.arange(len(columns))
     return owners

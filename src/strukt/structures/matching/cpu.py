@@ -17,7 +17,10 @@ from strukt.structures.matching.cpu_hungarian import assign, make_prices
 
 
 def best(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the column of each row ``(batch, n)`` and the score; time O(n^2 m) per item, items in parallel."""
+    """Return the column of each row in a best matching, ``(batch, n)``, and its score ``(batch,)``.
+
+    -1 in the padding; -1 and -inf if every matching is forbidden. Time O(n^2 m) per item, items in parallel.
+    """
     batch, n, m = scores.shape
     columns, total = no_events(batch, n), torch.zeros(batch, dtype=torch.float64)
     if batch and n:
@@ -35,9 +38,10 @@ def sparsemap(scores: Tensor, lengths: Tensor, begin: Start, settings: Settings)
 
 @kernel
 def _best(scores: Array, lengths: Array, columns: Array, total: Array, start: int, step: int) -> None:
-    """Write the best matchings and add their scores to ``total (batch,)``.
+    """Write the best matchings, and add their scores to ``total (batch,)``, which must be 0 before.
 
-    The other arrays are ``scores (batch, n, m)``, ``lengths (batch,)``, and the result ``columns (batch, n)``.
+    The other arrays are ``scores (batch, n, m)``, ``lengths (batch,)``, and the result ``columns (batch, n)``; -1
+    and -inf if every matching is forbidden.
     """
     prices = make_prices(scores.shape[1], scores.shape[2])
     for b in range(start, scores.shape[0], step):

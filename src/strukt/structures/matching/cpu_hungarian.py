@@ -15,7 +15,9 @@ from strukt.kernels.jit import inner
 
 
 class Prices(NamedTuple):
-    """Workspace of the assignment problem of n rows and m columns; row n and column m mean none.
+    """Prices and workspace of the assignment problem of n rows and m columns.
+
+    Row n and column m are dummies: the former owns free columns, and at the latter an augmenting path begins.
 
     Attributes:
         rows: ``(n + 1,)``, the prices (dual variables) of rows.
@@ -23,7 +25,7 @@ class Prices(NamedTuple):
         owner: ``(m + 1,)``, the row of each column, n if it is free.
         before: ``(m + 1,)``, the predecessor of each column on the shortest path.
         distance: ``(m + 1,)``, the length of the path to each column.
-        closed: ``(m + 1,)``, whether the path is known to be the shortest.
+        closed: ``(m + 1,)``, True for columns to which the path is known to be the shortest.
     """
 
     rows: Array
@@ -45,10 +47,11 @@ def make_prices(n: int, m: int) -> Prices:
 
 @inner
 def assign(scores: Array, prices: Prices, columns: Array) -> bool:
-    """Write the column of each row in a best matching; return False if every matching is forbidden.
+    """Write the column of each row in a best matching to ``columns (n,)``; return False if all are forbidden.
 
-    If all columns are matched, their prices are reused from the last call: for similar scores, most rows then get
-    their best column at once. Free columns must have price 0.
+    ``scores`` is ``(n, m)``. If n = m, the prices of columns are reused from the last call: for similar scores,
+    most rows then get their best column at once. If n < m, they are reset to 0, because free columns must have
+    price 0.
     """
     n, m = scores.shape
     if n < m:
@@ -93,7 +96,10 @@ def _cheapest(scores: Array, prices: Prices, row: int) -> int:
 
 @inner
 def _shortest_path(scores: Array, prices: Prices, row: int) -> int:
-    """Return the free column at the end of the cheapest augmenting path of a row; -1 if there is none."""
+    """Return the free column at the end of the cheapest augmenting path of a row; -1 if there is none.
+
+    The path is written to ``prices.before``, and the prices are updated.
+    """
     n, m = scores.shape
     prices.owner[m] = row
     prices.distance[:] = np.inf

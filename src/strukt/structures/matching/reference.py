@@ -2,8 +2,8 @@
 
 The sum over matchings is a permanent, which is #P-complete (Valiant 1979). Ryser's formula adds and subtracts 2^n
 terms and loses all digits at large scores. Here columns come one after another: each is skipped or matched with a
-row that is not in the set of matched rows yet (Bellman 1962; Held and Karp 1962). All terms are positive, and only
-sets are stored that the columns so far can fill and the remaining ones can complete.
+row that is not in the set of matched rows yet (Bellman 1962; Held and Karp 1962). All terms are positive. A set of
+rows is stored only if the columns so far suffice for it, and the remaining columns for all other rows.
 
 Padding rows are matched with score 0. Each matching of the other rows then occurs equally often: once for each way
 to assign the remaining columns to these rows.
@@ -23,13 +23,21 @@ from strukt.kernels.semiring import NEG_INF, Semiring
 from strukt.structures.matching import assignment
 
 MOST_ROWS = 16
+"""The largest number of rows for sums."""
 
 Levels = list[dict[int, Tensor]]
-"""The totals, after each number of columns and for each size, of all sets of rows, ``(..., batch, sets)``."""
+"""The totals of sets of matched rows: ``levels[columns][size]``, ``(..., batch, sets)``, is for all sets of that
+size, after so many columns."""
 
 
 class Sets(NamedTuple):
-    """All sets of one size: bit masks ``(sets,)``, their rows, and the indices of the sets without each row."""
+    """All sets of rows of one size.
+
+    Attributes:
+        masks: ``(sets,)``, their bit masks.
+        rows: ``(sets, size)``, their rows.
+        others: ``(sets, size)``, the index of the set without each of these rows, among the sets of one row less.
+    """
 
     masks: Tensor
     rows: Tensor
@@ -63,7 +71,10 @@ class Matchings:
         return assignment.kbest(scores, lengths, k)
 
     def sample(self, scores: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Return columns ``(batch, count, n)`` and the log-partition; time O(n m) per sample after the sum."""
+        """Return the columns of samples, ``(batch, count, n)``, and the log-partition ``(batch,)``.
+
+        Time O(n m) per sample after the sum.
+        """
         clean = _clean(scores.detach(), lengths)
         levels = _levels(semiring.Log(), clean)
         batch, n, m = scores.shape
@@ -81,7 +92,10 @@ class Matchings:
         return torch.where(feasible.unsqueeze(1), columns, -1), log_partition.to(scores.dtype)
 
     def _lowered(self, ring: Semiring, clean: Tensor, scores: Tensor, lengths: Tensor) -> Tensor:
-        """Return an entropy minus that of the choices for padding rows; 0 where there is no matching."""
+        """Return the entropy or cross-entropy of a ring, without the padding rows; 0 where there is no matching.
+
+        ``clean`` are the ring's scores, in which padding rows take any columns; their entropy is subtracted.
+        """
         total = _total(_levels(ring, clean))
         nats = ring.lower(total) - _log_repetitions(scores, lengths)
         return torch.where(total[0] == NEG_INF, torch.zeros_like(nats), nats).to(scores.dtype)
@@ -108,7 +122,7 @@ def _clean(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _levels(ring: Semiring, scores: Tensor) -> Levels:
-    """Return the totals before the first column and after each; ``scores`` are ``(..., batch, n, m)``."""
+    """Return the totals before the first column and after each column; ``scores`` are ``(..., batch, n, m)``."""
     n, m = scores.shape[-2:]
     sets = _sets(n, scores.device)
     levels = [{0: ring.one(scores.new_zeros(scores.shape[:-2])).unsqueeze(-1)}]
@@ -124,7 +138,10 @@ def _levels(ring: Semiring, scores: Tensor) -> Levels:
 
 
 def _with_column(ring: Semiring, before: dict[int, Tensor], column: Tensor, sets: Sets) -> Tensor:
-    """Return totals of sets of one size after one more column, skipped or matched with a row of the set."""
+    """Return the totals of ``sets`` after one more column, which is skipped or matched with a row of the set.
+
+    ``before`` are the totals by size before the column, and ``column (..., batch, n)`` the scores of its rows.
+    """
     size = sets.rows.shape[-1]
     ways = []
     if size in before:
@@ -156,7 +173,10 @@ def _sets(n: int, device: torch.device) -> list[Sets]:
 
 
 def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:
-    """Return the totals of all sets of rows, ``(batch, 2^n)``, in the order of their bit masks."""
+    """Return the totals of all sets of rows, ``(batch, 2^n)``, by bit mask; -inf for sets that are not stored.
+
+    ``masks`` are those of the sets of each size.
+    """
     like = next(iter(level.values()))
     totals = like.new_full((len(like), sum(map(len, masks))), NEG_INF)
     for size, values in level.items():
@@ -165,7 +185,13 @@ def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:
 
 
 def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
-    """Draw the row of a column, n for none, given the set of rows matched so far: ``(batch, count)``."""
+    """Draw the row that takes a column in each sample, n for none: ``(batch, count)``.
+
+    Args:
+        before: ``(batch, 2^n)``, the totals of the sets of rows before the column.
+        column: ``(batch, n)``, the scores of the column.
+        matched: ``(batch, count)``, the bit mask of the rows that this column and those before it must fill.
+    """
     n = column.shape[-1]
     bits = 1 << torch.arange(n, device=column.device)
     inside = (matched.unsqueeze(-1) & bits) > 0
@@ -178,7 +204,7 @@ def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
 
 
 def _log_repetitions(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Return the log of the number of matchings of the padding rows: (m - length)! / (m - n)!."""
+    """Return the log ``(batch,)`` of the number of ways to match the padding rows: (m - length)! / (m - n)!."""
     n, m = scores.shape[-2:]
     return torch.lgamma((m - lengths + 1).double()) - torch.lgamma(
         torch.tensor(m - n + 1.0, dtype=torch.float64, device=scores.device)
