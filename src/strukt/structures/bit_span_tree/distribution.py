@@ -87,10 +87,10 @@ class BitSpanTree(BinaryTree):
 
     @property
     def bit_marginals(self) -> Tensor:
-        """The probabilities that the tree has a span with a bit of -1, and with a bit of +1; differentiable.
+        """The probability of both values of each bit of a span: ``batch + (n + 1, n + 1, k, 2)``; differentiable.
 
-        They are ``batch + (n + 1, n + 1, k, 2)``: ``[..., 0]`` for -1, ``[..., 1]`` for +1. The two add up to the
-        probability of the span.
+        ``[i, j, b, 0]`` is the probability that the tree has the span from i to j and its bit b is -1,
+        ``[i, j, b, 1]`` that it has the span and the bit is +1. The two add up to the probability of the span.
         """
         positive, negative = self.oracles.marginals(*self._arguments())
         return self._to_batch(torch.stack([negative, positive], -1))

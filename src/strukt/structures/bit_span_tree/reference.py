@@ -35,7 +35,11 @@ def recursion(semiring: Semiring, positive: Tensor, negative: Tensor, lengths: T
 
 
 def max_marginals(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
-    """Return, for each bit, the best score of a tree in which it is positive, in the shape of ``positive``."""
+    """Return, for each bit of each span, the best score of a tree that has the span with the bit +1.
+
+    The arguments are those of `recursion`, with one leading axis. The result has the shape of ``positive``; -inf
+    for entries that are not spans within the lengths.
+    """
     bits = _bits(positive, negative, lengths)
     best = bits.amax(-1)
     spans = span_tree.max_marginals(best.sum(-1), lengths, False).unsqueeze(-1)
@@ -50,14 +54,17 @@ class CodeReference(DynamicProgram):
         super().__init__(recursion, count=2)
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, n + 1, n + 1)`` and its score; a bit whose values tie is 0."""
+        """Return a best event ``(batch, n + 1, n + 1)`` and its score ``(batch,)``; bits of equal scores are 0."""
         positive, negative, lengths = arguments
         bits = _bits(positive, negative, lengths)
         trees, scores = span_tree.REFERENCE.best(bits.amax(-1).sum(-1), lengths, False)
         return _named(trees, to_codes(bits[..., 0] > bits[..., 1])), scores
 
     def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k best events and their scores, combined from the k best codes of each span."""
+        """Return the k best events ``(batch, k, n + 1, n + 1)`` and their scores ``(batch, k)``.
+
+        They are those of labelled trees whose labels are the ranks of the k best codes of each span.
+        """
         scores, codes = _best_codes(_bits(positive, negative, lengths), k)
         ranks, totals = span_tree.REFERENCE.kbest(scores, lengths, True, k)
         chosen = codes.unsqueeze(1).expand(-1, k, -1, -1, -1).gather(-1, ranks.clamp(min=0).unsqueeze(-1))
@@ -66,7 +73,7 @@ class CodeReference(DynamicProgram):
     def sample(
         self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
     ) -> tuple[Tensor, Tensor]:
-        """Return exact samples ``(batch, count, n + 1, n + 1)`` and the log-partition; draw trees before bits."""
+        """Return exact samples ``(batch, count, n + 1, n + 1)`` and the log-partition; draw trees, then bits."""
         bits = _bits(positive, negative, lengths)
         spans = logsumexp(bits, -1).sum(-1)
         trees, log_partition = span_tree.REFERENCE.sample(spans, lengths, False, count)
@@ -79,12 +86,18 @@ class CodeReference(DynamicProgram):
 
 
 def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
-    """Return the scores of both values of each bit on a last axis, value 1 first; 0 outside spans."""
+    """Return the scores of both values of each bit, ``(..., n + 1, n + 1, k, 2)``, value 1 first.
+
+    They are 0 for entries that are not spans within the lengths.
+    """
     return torch.stack([clean(scores, lengths, 1) for scores in (positive, negative)], -1)
 
 
 def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the k best codes of each span, or all if there are fewer: scores and codes ``(..., k)``."""
+    """Return the scores and the codes ``(..., k)`` of the k best codes of each span, or of all if there are fewer.
+
+    ``bits (..., bits, 2)`` holds the scores of both values of each bit, value 1 first.
+    """
     scores = bits.new_zeros(*bits.shape[:-2], 1)
     codes = torch.zeros_like(scores, dtype=torch.int64)
     for bit in range(bits.shape[-2]):
@@ -96,7 +109,7 @@ def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _named(trees: Tensor, codes: Tensor) -> Tensor:
-    """Return ``codes`` at the spans of trees, and -1 elsewhere."""
+    """Return ``codes`` at the spans of the events ``trees``, which are -1 elsewhere, and -1 elsewhere."""
     return torch.where(trees >= 0, codes, -1)
 
 

@@ -8,7 +8,7 @@ from strukt.structures.explanations.wording import listed, unknown
 
 
 def tree(event: Sequence[int], length: int, single_root: bool, projective: bool) -> str | None:
-    """Return the first fault of the heads of a sentence, None if they are a tree; words count from 1.
+    """Return a clause about the first fault of heads, None if they are a tree; words count from 1.
 
     Examples:
         >>> tree([0, 5, 1, 1, 2], 5, single_root=True, projective=False)
@@ -52,6 +52,7 @@ def _cycle(heads: Sequence[int]) -> list[int]:
 
 
 def _crossing(heads: Sequence[int]) -> str | None:
+    """Return a clause about the first two arcs that cross; None if none do."""
     arcs = sorted((min(word, head), max(word, head)) for word, head in enumerate(heads, 1))
     for place, (low, high) in enumerate(arcs):
         for start, end in arcs[place + 1 :]:

@@ -1,4 +1,4 @@
-"""Explanations of events of probability 0 in a batch; they give the index of the item."""
+"""Explanations of events of probability 0 in a batch; they name the item by its index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.base import ScoredStructures
 
 MOST_SHOWN = 12
-"""The largest number of entries of an event that a message shows beside the reason; without one it shows all."""
+"""The largest number of entries of an event that a message shows if it also has a reason, else it shows all."""
 
 
 def require_structures(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> None:
@@ -24,12 +24,12 @@ def require_structures(distribution: ScoredStructures, events: Tensor, valid: Te
     if torch.compiler.is_compiling():
         return
     try:
-        right = bool(valid.all())
+        all_valid = bool(valid.all())
     except RuntimeError:  # tensors of torch.func.vmap, which hide their data
         every = events.expand(valid.shape + distribution.event_shape)
         guards.require_structures(every, valid, f"a structure of {distribution}")
         return
-    if not right:
+    if not all_valid:
         raise ValueError(_no_structure(distribution, events, valid))
 
 
@@ -50,6 +50,7 @@ def explain(distribution: ScoredStructures, events: Tensor) -> str | None:
 
 
 def _no_structure(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> str:
+    """Return a sentence about the first event that is False in the mask ``valid``."""
     place, item, event = _first(distribution, events, valid)
     constants = [constant[item].tolist() for constant in distribution.constants]
     reason = distribution._fault(event.tolist(), int(distribution.lengths[item]), constants)
@@ -59,14 +60,18 @@ def _no_structure(distribution: ScoredStructures, events: Tensor, valid: Tensor)
 
 
 def _first(
-    distribution: ScoredStructures, events: Tensor, right: Tensor
+    distribution: ScoredStructures, events: Tensor, passes: Tensor
 ) -> tuple[str, tuple[int, ...], Tensor]:
-    """Return the first event whose ``right`` is False: its sample and item in words, its item, and the event."""
-    index = tuple((~right).nonzero()[0].tolist())
+    """Return the first event that is False in the mask ``passes``, ``sample_shape + batch``.
+
+    Returns:
+        A phrase that names its sample and its item, such as " of batch item 3"; the index of the item; the event.
+    """
+    index = tuple((~passes).nonzero()[0].tolist())
     axis = len(index) - len(distribution.batch_shape)
     sample, item = index[:axis], index[axis:]
     places = [f"{name} {_number(at)}" for name, at in (("sample", sample), ("batch item", item)) if at]
-    event = events.expand(right.shape + distribution.event_shape)[index]
+    event = events.expand(passes.shape + distribution.event_shape)[index]
     return (f" of {', '.join(places)}" if places else ""), item, event
 
 
@@ -75,7 +80,10 @@ def _number(index: tuple[int, ...]) -> str:
 
 
 def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Tensor) -> str | None:
-    """Return a clause that names the part with score -inf that an event of one item uses."""
+    """Return a clause that names a part with score -inf that an event of one item uses; None if there is none.
+
+    ``item`` is the index of the item, with a number for each batch axis.
+    """
     place = 0
     for number, size in zip(item, distribution.batch_shape, strict=True):
         place = place * size + number

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 
 def headless(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """Describe the first span of a binary tree whose head is not that of either child, or outside the span.
+    """Describe the first span of a binary tree whose head is outside the span, or not the head of either child.
 
-    Words count from 0. Return None if there is no such span.
+    ``event[i][j]`` is the head of the span from fencepost i to j, -1 if the tree lacks it; words count from 0.
+    Return None if there is no such span.
 
     Examples:
         >>> headless([[-1, 0, 2], [-1, -1, 1], [-1, -1, -1]], 2)

@@ -11,7 +11,9 @@ MOVES = ("match", "insert", "delete")
 
 
 def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
-    """Return the first fault of the moves into cells, None if they are a path from the first cell to the last.
+    """Return a clause about the first fault of moves into cells, None if they are a path from first to last cell.
+
+    ``event[i][j]`` is the move into cell (i, j): 0 (match), 1 (insert), 2 (delete), -1 for none.
 
     Examples:
         >>> path([[0, 1, -1], [-1, -1, 1]], 2, 3)
@@ -35,7 +37,10 @@ def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
 
 
 def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | None:
-    """Trace the moves back from the last cell."""
+    """Follow the moves back from the cell ``last``; return a clause about the first fault, None if there is none.
+
+    ``visited`` holds the move into each cell that has one.
+    """
     if visited.get((0, 0), 0) != 0:
         return (
             f"cell (0, 0) is entered by {MOVES[visited[0, 0]]}; expected match (0), with which a path begins"
@@ -58,7 +63,10 @@ def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | N
 
 
 def emissions(event: Sequence[Sequence[int]], frames: int, labels: int) -> str | None:
-    """Return the first fault of the moves out of nodes, None if they emit all labels in all frames (RNN-T).
+    """Return a clause about the first fault of moves out of nodes, None if they are a path (RNN-T).
+
+    ``event[t][u]`` is the move out of node (t, u), frame t after u labels: 0 (blank, to the next frame), 1
+    (label), -1 for none.
 
     Examples:
         >>> emissions([[1, 0], [-1, 1]], 2, 1)

@@ -19,12 +19,12 @@ def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
 
 
 def vector(event: Sequence[int], length: int) -> str | None:
-    """Return a clause about the first position within the length without 0 or 1; None if there is none."""
+    """Return a clause about the first entry within the length that is neither 0 nor 1; None if there is none."""
     return indicators(((f"position {place}", value) for place, value in enumerate(event[:length])), length)
 
 
 def subset(event: Sequence[int], length: int, low: int, high: int) -> str | None:
-    """Return the first fault of a subset whose size must lie in a range, None if it is one.
+    """Return a clause about the first fault of a subset of ``low`` to ``high`` items, None if it is one.
 
     Examples:
         >>> subset([1, 1, 1, 0], 4, 2, 2)
@@ -38,7 +38,9 @@ def subset(event: Sequence[int], length: int, low: int, high: int) -> str | None
 
 
 def spanning_tree(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """Return the first fault of the edges of a graph, None if they are a spanning tree.
+    """Return a clause about the first fault of the edges of a graph, None if they are a spanning tree.
+
+    For i < j, ``event[i][j]`` is 1 if the graph has the edge between i and j, else 0.
 
     Examples:
         >>> spanning_tree([[-1, 1, 1], [-1, -1, 1], [-1, -1, -1]], 3)
@@ -60,7 +62,7 @@ def spanning_tree(event: Sequence[Sequence[int]], length: int) -> str | None:
 
 
 def matching(event: Sequence[int], length: int, columns: int) -> str | None:
-    """Return the first fault of the columns of rows, None if they are a matching.
+    """Return a clause about the first fault of the columns of rows, None if they are a matching.
 
     Examples:
         >>> matching([2, 0, 2], 3, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 MOST_NAMED = 8
+"""The largest number of numbers that a phrase lists."""
 
 
 def listed(values: Sequence[int]) -> str:
@@ -23,7 +24,7 @@ def listed(values: Sequence[int]) -> str:
 
 
 def unknown(place: str, value: int, length: int, expected: str) -> str:
-    """Return a clause about a negative number within the length; other libraries mark unknown entries so."""
+    """Return a clause about a negative value within the length, by which other libraries mark unknown entries."""
     return (
         f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
         "lengths; for unknown entries use partial_log_prob(event, known)"
@@ -31,7 +32,10 @@ def unknown(place: str, value: int, length: int, expected: str) -> str:
 
 
 def out_of_range(event: Sequence[int], length: int, count: int, what: str, place: str) -> str | None:
-    """Return a clause about the first value within the length that is not from 0 to count - 1; None if all are."""
+    """Return a clause about the first value within the length that is not from 0 to count - 1; None if all are.
+
+    ``what`` is the noun for a value, such as "label", and ``place`` that for its position, such as "frame".
+    """
     for position, value in enumerate(event[:length]):
         if value < 0:
             return unknown(f"{place} {position}", value, length, f"a {what} from 0 to {count - 1}")

@@ -35,7 +35,10 @@ def lexicalised_tree(length: int, spans: Tensor, arcs: Tensor) -> Table:
 
 
 def _headed(start: int, end: int) -> list[tuple[dict[tuple[int, int], int], dict[int, int], int]]:
-    """Return, for each tree of a span, the heads of its spans, the heads of its other words, and its head word."""
+    """Return all trees over the words from ``start`` to ``end - 1``.
+
+    For each: the head of each of its spans, the head of each word except the head of the tree, and this head.
+    """
     if end == start + 1:
         return [({(start, end): start}, {}, start)]
     result = []

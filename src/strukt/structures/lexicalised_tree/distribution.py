@@ -124,7 +124,7 @@ class LexicalisedTree(SpanStructure):
 
 
 def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
-    """Return all assignments of heads to the spans of a tree, which are given in pre-order."""
+    """Return all assignments of heads to the spans (start, end) of a tree, which are given in pre-order."""
     if not tree:
         return [{}]
     (start, end), *rest = tree
@@ -140,11 +140,12 @@ def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int],
 
 
 def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Read the spans of trees, up to 2 n in each row, and the words in them.
+    """Read the spans of trees ``event (rows, n + 1, n + 1)``, up to 2 n in each row, and the words in them.
 
     Returns:
-        Their heads and their widths, ``(rows, 2 n)``; a mask of the words in each, ``(rows, 2 n, n)``; and the
-        width of the widest span that each word heads, ``(rows, n)``.
+        The heads of the spans, ``(rows, 2 n)``, -1 after the last; their widths, ``(rows, 2 n)``, 0 after the
+        last; a mask of the words in each, ``(rows, 2 n, n)``; and the width of the widest span that each word
+        heads, ``(rows, n)``, 0 if it heads none.
     """
     n = event.shape[-1] - 1
     places, heads, _ = events.read_spans(event, lengths, range(n), range(n))
@@ -159,7 +160,10 @@ def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
 
 
 def _heads(event: Tensor, lengths: Tensor) -> Tensor:
-    """Return the head of each word, ``(rows, n)``: that of the narrowest span that contains all spans it heads."""
+    """Return the head of each word, ``(rows, n)``, 0 for the root, -1 in the padding.
+
+    It is the head of the narrowest span that is wider than all spans that the word heads, and contains the word.
+    """
     heads, width, contains, widest = _spans_of_words(event, lengths)
     n = widest.shape[-1]
     if not n:

@@ -12,12 +12,13 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
     """Build the program of lexicalised trees over n words, counted from 0.
 
-    Its inputs are ``span[i, j, h]``, the score of the span of words i to j - 1 with head h, and ``arc[h, m]``,
+    Its inputs are ``span[i, j, h]``, the weight of the span of words i to j - 1 with head h, and ``arc[h, m]``,
     that of the arc from h to m; h = n is the root. Cell ``tree[i, j, h]`` is the total of all trees of a span with
-    head h; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` are copies in which runs are consecutive.
-    ``behind[h, j, i]`` and ``before[h, i, j]`` are the totals of all trees of the span i, j that depend on a word
-    h before the span, and after it. The head of a span is that of its first child or of its second:
-    ``halves[i, j, h]``. Time O(n^4).
+    head h; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` hold the same, in other orders, so that runs are
+    consecutive. ``behind[h, j, i]`` and ``before[h, i, j]`` are the totals of all trees of the span from i to j
+    with the arc from a word h to their head, where h is before the span, and after it. ``halves[i, j, h, 0]`` is
+    the total of the trees whose head is that of the first child, ``halves[i, j, h, 1]`` that of the second. Time
+    O(n^4).
 
     Args:
         n: The number of words.

@@ -10,10 +10,12 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, single_root: bool) -> Program:
     """Build the program of projective trees over n words.
 
-    Its inputs are ``arc[m, h]``, the score of head h for word m + 1; 0 is the root. Cell ``right[i, j]`` is the
-    total of half-trees over the words i to j that are headed by i, ``left[j, i]`` of those headed by j, and
-    ``open_[h, m]`` that of the span between h and m with the arc from h to m. Both kinds of half-trees are stored
-    twice, as ``[i, j]`` and ``[j, i]``, so that runs are consecutive either way. Time O(n^3); 4 n^2 cells.
+    Its inputs are ``arc[m, h]``, the weight of head h for word m, where h = 0 is the root and h = k + 1 is word k.
+    Words are counted from 0. Cells are totals over the words i to j: ``right[i, j]`` of half-trees headed by i,
+    ``left[j, i]`` of those headed by j, ``joined[i, j]`` of a right half-tree headed by i beside a left half-tree
+    headed by j, and ``open_[h, m]`` of these with the arc from h to m, where {h, m} = {i, j}. Half-trees are
+    stored twice, as ``[i, j]`` and ``[j, i]``, so that runs are consecutive either way. Time O(n^3); 4 n^2 + O(n)
+    cells.
 
     Source: Eisner 1996.
     """

@@ -11,9 +11,10 @@ from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import Semiring
 
 Attach = Callable[[Tensor, Tensor], Tensor]
+"""A function that multiplies a value by an arc: see `total`."""
 
 Diagonals = list[Tensor]
-"""The values of all spans by width: entry w is ``(..., batch, n - w)``, indexed by the first word."""
+"""The values of all spans by width: entry w, ``(..., batch, n - w)``, is for w + 1 words, by their first word."""
 
 
 def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
@@ -35,7 +36,7 @@ def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bo
 
 
 def clean(arcs: Tensor, lengths: Tensor, more: int) -> Tensor:
-    """Set the scores of arcs beyond the lengths to 0; ``more`` is the number of axes after that of heads."""
+    """Return scores with 0 for arcs beyond the lengths; ``more`` is the number of axes after that of heads."""
     n = arcs.shape[-2 - more]
     index = torch.arange(n + 1, device=arcs.device)
     beyond = (index[:n, None] >= lengths[:, None, None]) | (index > lengths[:, None, None])
@@ -54,7 +55,7 @@ def total(
         attach: A function that multiplies a value by an arc: the semiring's ``weigh`` if ``arcs`` are scores, its
             ``times`` if they are values.
         arcs: ``(..., batch, n, n + 1)``, scores or values of arcs.
-        ones: The neutral element of the product for each arc.
+        ones: The semiring's one in the shape of the values of ``arcs``.
         lengths: ``(batch,)``.
         single_root: Whether exactly one word depends on the root.
     """
@@ -71,7 +72,8 @@ def _half_trees(
 ) -> tuple[Diagonals, Diagonals]:
     """Return the totals of half-trees headed by their last word, and of those headed by their first word.
 
-    ``arcs[m, h]`` are the arcs between words.
+    ``arcs (..., batch, n, n)`` are the arcs between words, ``[m, h]`` from word h to word m, and
+    ``single (..., batch, n)`` the total of each half-tree of one word.
     """
     n = arcs.shape[-1]
     left, right = [single], [single]
@@ -115,7 +117,11 @@ def _attach_to_root(
     semiring: Semiring, attach: Attach, root: Tensor, left: Diagonals, right: Diagonals, nothing: Tensor,
     single_root: bool,
 ) -> list[Tensor]:  # fmt: skip
-    """Return a list of the totals over the trees of the first k words, for k = 0 to n."""
+    """Return a list of the totals ``(..., batch)`` over the trees of the first k words, for k = 0 to n.
+
+    ``root (..., batch, n)`` are the root's arcs, ``left`` and ``right`` the results of `_half_trees`, and
+    ``nothing`` is the total for k = 0.
+    """
     totals, attached = [nothing], []
     for last in range(root.shape[-1]):
         first_words = [0] if single_root else range(last + 1)

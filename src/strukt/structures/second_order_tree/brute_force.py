@@ -13,7 +13,7 @@ from strukt.structures.projective_tree.brute_force import projective_tree
 
 
 def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: bool = True) -> Table:
-    """Return all projective dependency trees, with scores of neighbouring dependents of one head.
+    """Return all projective dependency trees, scored by their arcs and by neighbouring dependents of one head.
 
     Args:
         length: The number of words in use.
@@ -32,7 +32,7 @@ def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: 
 
 
 def _neighbours(heads: Sequence[int], head: int) -> list[tuple[int, int]]:
-    """Return the pairs of neighbouring dependents on each side of a head, the one farther from it first."""
+    """Return the pairs of neighbouring dependents on either side of a head, the word farther from it first."""
     words = [word for word, head_of_word in enumerate(heads, 1) if head_of_word == head]
     right, left = [word for word in words if word > head], [word for word in words if word < head]
     return [*itertools.pairwise(left), *((later, earlier) for earlier, later in itertools.pairwise(right))]

@@ -96,9 +96,10 @@ class SecondOrderTree(PositionalStructure):
 
 
 def _sibling_places(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Return the place of the score of each word and its nearer sibling, ``(rows, n)``; -1 if there is none.
+    """Return the place, in the scores of siblings, of each word and its next sibling towards their head.
 
-    ``heads`` are ``(rows, n)``. Time and memory O(n^2) per row.
+    ``heads`` and the result are ``(rows, n)``; -1 for words without such a sibling. Time and memory O(n^2) per
+    row.
     """
     n = heads.shape[-1]
     word = torch.arange(1, n + 1, device=heads.device)

@@ -13,12 +13,13 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:
     """Build the program of projective trees over n words with scores of adjacent siblings.
 
-    Nodes are the words 1 to n and the root 0. The inputs are ``arc[m - 1, h]``, the score of head h for word m,
-    and ``pair[h, m - 1, s - 1]``, that of adjacent dependents m and s on the same side of h, s nearer to h. Cells
-    are totals: ``half[h, e]`` of half-trees from head h to word e, ``ending[e, h]`` the same, copied so that runs
-    are consecutive; ``open_[h, m]`` of half-trees that end at the last dependent m of h; ``between[i, j]`` of two
-    half-trees, headed by i and j, that meet between them. A dependent is the first on its side, or follows a
-    sibling: ``ways[h, m]``. Time O(n^3).
+    Nodes are the words 1 to n and the root 0. The inputs are ``arc[m - 1, h]``, the weight of head h for word m,
+    and ``pair[h, m - 1, s - 1]``, that of neighbouring dependents m and s on the same side of h, s nearer to h.
+    Cells are totals: ``half[h, e]`` of half-trees headed by h whose other end is word e; ``ending[e, h]`` the
+    same, copied so that runs are consecutive; ``open_[h, m]`` of the words between h and its farthest dependent m
+    so far, with the arc from h to m, but without m's dependents beyond m; ``between[i, j]`` of two half-trees,
+    headed by i and j, that meet between them; ``ways[h, m]`` of open_[h, m] before the arc's weight, ``[0]`` if m
+    is the nearest dependent of h on its side, ``[1]`` if there is a nearer one. Time O(n^3).
 
     Args:
         n: The number of words.
@@ -68,7 +69,10 @@ def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int
 
 
 def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[Array, Array]:
-    """Return the places of the scores of arcs, ``[m - 1, h]``, and of siblings, ``[h, m - 1, s - 1]``."""
+    """Declare the weights of arcs, ``[m - 1, h]``, and of siblings, ``[h, m - 1, s - 1]``; return their indices.
+
+    ``size`` is the largest number of words, by which scores are indexed.
+    """
     m, h = np.ogrid[1 : n + 1, : n + 1]
     arc = p.scattered(np.where(m != h, (m - 1) * (size + 1) + h, -1), times=n)
     h, m, s = np.ogrid[: n + 1, 1 : n + 1, 1 : n + 1]

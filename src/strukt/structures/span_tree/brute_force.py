@@ -27,14 +27,17 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
 
 
 def total(scores: Tensor, parts: Tensor) -> Tensor:
-    """Return the sum of the scores of the parts of each tree, ``(trees,)``."""
+    """Return the score of each tree, ``(trees,)``, from its ``parts (trees, ...)`` and their ``scores (...)``."""
     return torch.where(parts > 0, scores, 0).flatten(1).sum(1)
 
 
 @cache
 @torch.inference_mode(False)  # cached tensors may need gradients later
 def labelled_trees(length: int, size: int, labels: int) -> Tensor:
-    """Return the events of all binary trees with all labellings of their spans, ``(trees, size, size)``."""
+    """Return the events ``(trees, size, size)`` of all binary trees over the first ``length`` words.
+
+    Each tree occurs with every assignment of the labels 0 to ``labels - 1`` to its spans.
+    """
     result = []
     for tree in _bracketings(tuple(range(length + 1))):
         choices = torch.tensor(list(itertools.product(range(labels), repeat=len(tree))), dtype=torch.long)
@@ -46,7 +49,7 @@ def labelled_trees(length: int, size: int, labels: int) -> Tensor:
 
 
 def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
-    """Return the spans of every binary bracketing of the words between ``posts``, which are fenceposts."""
+    """Return all binary bracketings of the words between the fenceposts ``posts``: for each, its spans."""
     if len(posts) < 2:
         return [[]]
     whole = (posts[0], posts[-1])

@@ -10,9 +10,9 @@ from strukt.kernels.engine.program import Program, ProgramBuilder
 def build(n: int, *_options: bool) -> Program:
     """Build the program of binary trees over n words.
 
-    Its inputs are ``span[i, j]``, the score of the span from fencepost i to j > i. Cell ``inside[i, j]`` is the
+    Its inputs are ``span[i, j]``, the weight of the span from fencepost i to j > i. Cell ``inside[i, j]`` is the
     total of all trees over the span. It is stored twice, as ``[i, j]`` and ``[j, i]``, so that runs are
-    consecutive either way. Time O(n^3); n^2 cells.
+    consecutive either way. Time O(n^3); (n + 1)^2 + 1 cells. Options of the structure are ignored.
 
     Source: Baker 1979.
     """

@@ -72,7 +72,10 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
 
 
 def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
-    """Set all scores except those of spans within the lengths to 0; ``more`` is the number of axes after ends."""
+    """Return scores with 0 for all entries but spans within the lengths.
+
+    ``scores`` is ``(..., batch, n + 1, n + 1)``, with ``more`` further axes at the end.
+    """
     size = scores.shape[-1 - more]
     ends = torch.arange(size, device=scores.device)
     beyond = (ends[:, None] >= ends) | (ends > lengths[:, None, None])
@@ -80,7 +83,11 @@ def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
 
 
 def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:
-    """Return the totals of the trees over each span, with the score of the span and without it."""
+    """Return the totals of the trees over each span, and these totals without the value of the whole span.
+
+    ``values (..., batch, n + 1, n + 1)`` are the values of spans. Entry 0 of both lists, for empty spans, is
+    unused.
+    """
     n = values.shape[-1] - 1
     nothing = values.diagonal(0, -2, -1)
     inside, split = [nothing], [nothing]
@@ -99,6 +106,7 @@ def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:
 
 
 def _labels_of_spans(parts: Tensor, labelled: bool) -> Tensor:
+    """Return the events ``(..., n + 1, n + 1)`` of 0/1 vectors of parts."""
     return used_alternatives(parts if labelled else parts.unsqueeze(-1))
 
 

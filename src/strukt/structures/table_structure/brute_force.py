@@ -1,4 +1,4 @@
-"""Brute-force enumeration of foldings of a chain of bases."""
+"""Brute-force enumeration of foldings of a chain of bases: RNA secondary structures without pseudoknots."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from strukt.structures.enumeration import Table
 
 
 def folding(length: int, scores: Tensor) -> Table:
-    """Return all pairings of bases in which no two pairs cross.
+    """Return all sets of disjoint pairs of bases in which no two pairs cross; other bases are unpaired.
 
     Args:
         length: The number of bases in use.
-        scores: ``(weights,)``, the score of each of n bases unpaired, then for each base j those of its pairs with
-            bases k < j; n (n + 1) / 2 in all.
+        scores: ``(n (n + 1) / 2,)``: the score of leaving each of n bases unpaired, then, for each base j, the
+            scores of its pairs with bases k < j.
     """
     bases = round(((8 * len(scores) + 1) ** 0.5 - 1) / 2)
     rows = []
@@ -33,7 +33,7 @@ def folding(length: int, scores: Tensor) -> Table:
 
 @cache
 def _pairings(start: int, end: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the nested pairings of the bases from ``start`` to ``end - 1``."""
+    """Return all sets of disjoint pairs, none of which cross, of the bases from ``start`` to ``end - 1``."""
     if end - start < 1:
         return [()]
     result = list(_pairings(start + 1, end))

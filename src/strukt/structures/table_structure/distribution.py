@@ -27,6 +27,7 @@ from strukt.structures.table_structure import programs
 from strukt.structures.table_structure.soundness import require_sound
 
 MOST_CANDIDATES = 1 << 16
+"""The largest number of structures to enumerate."""
 
 
 class TableStructure(IndicatorStructure):
@@ -122,7 +123,10 @@ class TableStructure(IndicatorStructure):
         return self._apply(self._are_their_best, event, axes=1)  # type: ignore[no-any-return]
 
     def _are_their_best(self, events: Tensor, lengths: Tensor) -> Tensor:
-        """Return a mask ``(rows,)`` of events that are structures: they equal the best one of their weights."""
+        """Return a mask ``(rows,)`` of the events ``(rows, weights)`` that are structures.
+
+        If the weights of an event score 1 and all others -inf, the best structure must use all of them.
+        """
         marked = (events == 0) | (events == 1)
         scores = torch.where(events > 0, 1.0, NEG_INF)
         most = self.oracles.best(scores, lengths, *self.options)[1]
@@ -144,13 +148,14 @@ class TableStructure(IndicatorStructure):
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
         each = torch.from_numpy(parts).long()
         batch, k, _ = each.shape
-        result = torch.arange(k) < torch.from_numpy(sizes)[:, None]
+        exists = torch.arange(k) < torch.from_numpy(sizes)[:, None]
         count = self.event_shape[0]
-        named = torch.where(result.unsqueeze(-1) & (each >= 0), each, count)  # all others go to an extra column
+        named = torch.where(exists.unsqueeze(-1) & (each >= 0), each, count)  # all others go to an extra column
         events = torch.zeros(batch, k, count + 1, dtype=torch.int64).scatter(-1, named, 1)
-        return events[..., :count].masked_fill(~result.unsqueeze(-1), -1)
+        return events[..., :count].masked_fill(~exists.unsqueeze(-1), -1)
 
     def _max_marginals(self) -> Tensor:
+        """Return `max_marginals`: add to one score after another a bonus by which the best structure uses it."""
         main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
         bonus = 1.0 + 2.0 * finite(main).abs().sum(-1)
         result = []
@@ -192,7 +197,7 @@ class TableStructure(IndicatorStructure):
 
     @property
     def _needed(self) -> Tensor:
-        """A mask of the weights that items of their lengths may use: ``batch + (weights,)``."""
+        """A mask of the weights that an item of its length may use: ``batch + (weights,)``."""
         needs = torch.from_numpy(needs_of(self.program)[1]).to(self.lengths.device)
         return needs < self.lengths.unsqueeze(-1)
 

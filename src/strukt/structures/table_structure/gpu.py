@@ -16,7 +16,7 @@ from strukt.structures.table_structure import programs
 
 
 class Uses(Rows):
-    """Backend adapter whose events say for each weight whether it is used."""
+    """The backend of table programs; an event is 1 for each weight that is used, and 0 for others."""
 
     def __init__(self) -> None:
         super().__init__(programs.build, programs.cells, scores=1, power=1)

@@ -19,15 +19,15 @@ _latest: ArrayCache[tuple[Program, Array, Array, Array]] = ArrayCache()
 
 
 def keep(program: Program) -> None:
-    """Keep a program alive as one of the latest."""
+    """Keep a program alive, among a limited number of the latest programs."""
     _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
 
 
 def get(number: int) -> Program:
-    """Return the program of a number.
+    """Return the program with a number, which is unique in this process.
 
     Raises:
-        StruktError: If it no longer exists.
+        StruktError: If the program no longer exists.
     """
     program = ALIVE.get(number)
     if program is None:
@@ -39,12 +39,15 @@ def get(number: int) -> Program:
 
 
 def build(n: int, number: int, _scores: Sequence[int]) -> Program:
-    """Return the program of a number for items of size n, with the numbers of weights as places."""
+    """Return the program with a number, for items of size n.
+
+    The place of each weight's score is the index of the weight in the whole program.
+    """
     return _of_size(get(number), n)
 
 
 def _of_size(program: Program, n: int) -> Program:
-    """Return the part of a program that items of size n need; weights keep their numbers as places."""
+    """Return the part of a program that items of size n need; its places are indices of the program's weights."""
     needs, needed = needs_of(program)
     rows, stages = program.rows[: len(needs)][needs < n], program.stages[needs < n]
     top, right, count = program.ends[n - 1].tolist()
@@ -57,19 +60,22 @@ def _of_size(program: Program, n: int) -> Program:
     numbers = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last one means none
     rows[:, [WEIGHT, EACH]] = numbers[rows[:, [WEIGHT, EACH]]]
     places = np.flatnonzero(used).astype(np.int32)[:, None]
-    shared = _of_all(program, used) if n == len(program.ends) else _all_alike(len(places))
-    return Program(rows, program.leaves, maker, *shared, places, top, stages, program.ends[:n])
+    groups = _groups_of(program, used) if n == len(program.ends) else _one_group(len(places))
+    return Program(rows, program.leaves, maker, *groups, places, top, stages, program.ends[:n])
 
 
-def _of_all(program: Program, used: Array) -> tuple[Array, Array, Array]:
-    """Return, for the used weights, their groups, the number of uses of each group, and degrees."""
+def _groups_of(program: Program, used: Array) -> tuple[Array, Array, Array]:
+    """Return ``groups``, ``times`` and ``degrees`` of a program of the weights in the mask ``used (weights,)``."""
     group = np.repeat(np.arange(len(program.times)), np.diff(program.groups))
     sizes = np.bincount(group[used], minlength=len(program.times))
     return np.append(0, np.cumsum(sizes)).astype(np.int32), program.times, program.degrees[used]
 
 
-def _all_alike(weights: int) -> tuple[Array, Array, Array]:
-    """Return one group of all weights, without a number of uses: smaller structures may use different numbers."""
+def _one_group(weights: int) -> tuple[Array, Array, Array]:
+    """Return ``groups``, ``times`` and ``degrees`` that make one group of all weights, without a number of uses.
+
+    The numbers declared for the largest size do not hold for smaller ones.
+    """
     return np.array([0, weights], np.int32), np.zeros(1, np.int32), np.zeros(weights, np.int32)
 
 
@@ -79,7 +85,7 @@ def cells(number: int, scores: Sequence[int]) -> int:
 
 
 def used(parts: Tensor, _program: int) -> Tensor:
-    """Return the events of parts: 1 for weights that are used, 0 for others."""
+    """Return the events of 0/1 vectors of parts ``(..., weights)``: 1 for weights that are used, 0 for others."""
     return (parts > 0).long()
 
 

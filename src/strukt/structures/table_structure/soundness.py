@@ -13,22 +13,20 @@ from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT,
 from strukt.kernels.interpreted import current
 
 ROUNDING = 1e-9
-"""The relative difference below which two sums of lengths count as equal."""
+"""The relative difference up to which two sums of random lengths count as equal (see `_require_times`)."""
 
 _sound: WeakSet[Program] = WeakSet()
 """The programs that were checked before."""
 
 
 def require_sound(program: Program) -> None:
-    """Check a program, once.
-
-    Time and memory O(terms x weights / 64).
+    """Check a program, unless it was checked before; time O(terms x weights / 64).
 
     Raises:
-        ValueError: If a sum has no terms, a run leaves the chart or the weights, two sums write one cell, a sum
-            uses a cell of its own stage or a later one, or a structure can use a weight twice; the message names
-            the row of `Program.rows`, the total or the leaf. Also if groups of weights are not used as often as
-            declared, or degrees do not have the same sum in all structures.
+        ValueError: If a sum has no terms, refers to cells or weights that do not exist, writes a leaf or a cell
+            that another sum writes, uses a cell of its own stage or a later one, or lets a structure use a weight
+            twice; the message names the row of `Program.rows`, the total or the leaf. Also if groups of weights
+            are not used as often as declared, or degrees do not have the same sum in all structures.
     """
     if program in _sound:
         return
@@ -42,6 +40,7 @@ def require_sound(program: Program) -> None:
 
 
 def _require_runs(program: Program) -> None:
+    """Check that sums have terms, and that their cells and weights exist; those of totals and leaves, too."""
     rows, cells, weights = program.rows, len(program.maker), len(program.places)
     one, terms = np.ones_like(rows[:, COUNT]), rows[:, COUNT]
     _refuse(terms < 1, lambda row: f"row {row} has {terms[row]} terms; expected 1 or more")
@@ -59,7 +58,11 @@ def _require_runs(program: Program) -> None:
 
 
 def _require_run(place: str, first: Array, size: Array, least: int, most: int, kind: str) -> None:
-    """Check runs of cells or weights, of which there are ``most``; -1 means none where allowed."""
+    """Check runs of cells or weights, of which there are ``most``, so that none is out of range.
+
+    Run k has ``size[k]`` entries from ``first[k]`` on; ``least`` is -1 where -1 stands for no run, else 0.
+    ``place`` and ``kind`` are nouns for the message, for the owner of a run and for its entries.
+    """
     wrong = (first < least) | ((first >= 0) & (first + size > most))
     _refuse(
         wrong,
@@ -68,6 +71,7 @@ def _require_run(place: str, first: Array, size: Array, least: int, most: int, k
 
 
 def _require_one_maker(program: Program) -> None:
+    """Check that no two sums write a cell, and none writes a leaf."""
     made: dict[int, str] = {int(cell): "a leaf" for cell in program.leaves}
     for row, (out, mirror) in enumerate(program.rows[:, [OUT, MIRROR]].tolist()):
         for cell in {out, mirror}:
@@ -77,6 +81,7 @@ def _require_one_maker(program: Program) -> None:
 
 
 def _require_order(program: Program) -> None:
+    """Check that sums use only cells of earlier stages."""
     stages = np.append(program.stages, np.iinfo(np.int64).max)[: len(program.rows)]
     for row, (left, right, count) in enumerate(program.rows[:, [LEFT, RIGHT, COUNT]].tolist()):
         for first in (left, right):
@@ -91,7 +96,7 @@ def _require_order(program: Program) -> None:
 
 
 def _require_once(program: Program) -> None:
-    """Check that no structure uses a weight twice, for smaller sizes, too."""
+    """Check that no structure of any size uses a weight twice."""
     rows, cells, sizes = program.rows, len(program.maker), len(program.ends)
     totals = np.full((sizes, rows.shape[1]), -1, np.int32)
     totals[:, OUT] = totals[:, MIRROR] = cells + np.arange(sizes)
@@ -108,10 +113,10 @@ def _require_once(program: Program) -> None:
 
 
 def _require_times(program: Program) -> None:
-    """Check the number of uses of groups of weights.
+    """Check that every structure uses as many weights of each group as declared, where a number is declared.
 
-    With a random length for each group, all structures have equal sums of lengths if they use equally many weights
-    of each group, and almost surely only then.
+    Each group gets a random length. If all structures use these numbers of weights, their sums of lengths are
+    equal; otherwise they almost surely differ.
     """
     times, counts = program.times, np.diff(program.groups)
     lengths = np.where(times > 0, np.random.default_rng(0).uniform(1.0, 2.0, len(times)), 0.0)
@@ -142,11 +147,15 @@ def _require_degrees(program: Program) -> None:
 
 
 def _extremes(program: Program, lengths: Array) -> tuple[float, float]:
+    """Return the least and the largest sum, over all structures, of the ``lengths (weights,)`` that they use.
+
+    They are inf and -inf if there are no structures.
+    """
     ask = current(soundness.extremes)
     return ask(program.rows, program.leaves, len(program.maker), program.top, lengths)  # type: ignore[no-any-return]
 
 
 def _refuse(wrong: Array, message: Callable[[int], str]) -> None:
-    """Raise an error for the first wrong entry."""
+    """Raise ValueError, with the message for the index of the first wrong entry, if any entry is wrong."""
     if wrong.any():
         raise ValueError(f"program: {message(int(np.flatnonzero(wrong)[0]))}")

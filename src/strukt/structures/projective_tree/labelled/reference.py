@@ -34,7 +34,7 @@ def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bo
 
 
 def _heads_and_labels(parts: Tensor, single_root: bool) -> Tensor:
-    """Return the events ``(..., n, 2)``, heads and labels, of 0/1 vectors of parts."""
+    """Return the events ``(..., n, 2)``, heads and labels, of 0/1 vectors of parts ``(..., n, n + 1, c)``."""
     used, labels = used_alternatives(parts.flatten(-2)), parts.shape[-1]
     return torch.stack([used.div(labels, rounding_mode="floor"), torch.where(used < 0, -1, used % labels)], -1)
 
