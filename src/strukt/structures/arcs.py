@@ -18,11 +18,13 @@ from strukt.structures.positional import PositionalStructure
 class ArcStructure(PositionalStructure, abc.ABC):
     """A structure with main scores ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``.
 
-    ``[m, h]`` scores the arc from head h to word m + 1. Events are heads ``batch + (n,)``, or heads and labels
-    ``batch + (n, 2)``; -1 is padding. With labels, an alternative of a word is a pair of a head and a label.
+    ``[m, h]`` scores the arc from head h to word m + 1; h = 0 is the root. Events are heads ``batch + (n,)``, or
+    heads and labels ``batch + (n, 2)``; -1 is padding. With labels, each pair of a head and a label is one of the
+    alternatives of a word (see `PositionalStructure`).
     """
 
     labelled: bool
+    """True if arcs have labels."""
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
         """Return the distribution of this kind without labels, with scores ``batch + (n, n + 1)``."""
 
     def _max_marginals(self) -> Tensor:
+        """Return `max_marginals`; with labels, from trees without labels in which each arc has its best label."""
         if not self.labelled:
             return super()._max_marginals()
         each = tree_arcs(self.scores[0], self.lengths)
@@ -52,7 +55,7 @@ class ArcStructure(PositionalStructure, abc.ABC):
         return torch.where(through == NEG_INF, NEG_INF, through + change).to(self.scores[0].dtype)
 
     def _heads(self, event: Tensor) -> Tensor:
-        """Return the heads ``(..., n)`` of events."""
+        """Return the heads ``(..., n)`` of events, without their labels."""
         return event[..., 0] if self.labelled else event
 
     def _alternatives(self, event: Tensor) -> Tensor:
@@ -108,8 +111,9 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
     """Infer from the shapes whether the last axis of ``arcs`` holds labels.
 
     Warns:
-        UserWarning: If both readings are possible, and the result is False. If square matrices, with a row for the
-            root as in other libraries, look like one sentence with labels, and the result is True.
+        UserWarning: If the shape ends in (n, n + 1, n + 2) and there are no lengths: it is read as a batch without
+            labels. If the shape is (n, n + 1, n + 1) and there are no lengths: it is read as one sentence with
+            labels, but may be a batch of square matrices with a row for the root, as in other libraries.
     """
     *batch, words, heads, c = (0, 0, *arcs.shape)
     if len(batch) < 2 or heads != words + 1:

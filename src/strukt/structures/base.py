@@ -121,15 +121,21 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     @abc.abstractmethod
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Return the scores with -inf for all structures that lack a required part."""
+        """Return scores that forbid all structures that lack a required part.
+
+        ``required`` is a mask in the shape of the main scores; padding is ignored.
+        """
 
     @abc.abstractmethod
     def _is_named(self, event: Tensor) -> Tensor:
-        """Return a mask of the entries of an event that are valid values, or padding."""
+        """Return a mask of the entries of an event that are padding, or have a value possible for structures."""
 
     @abc.abstractmethod
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        """Return the distribution without structures that disagree with the known entries of an event."""
+        """Return the distribution without structures that disagree with an event where ``known`` is True.
+
+        The event and the mask ``known`` are ``batch + event_shape``, or broadcast to it.
+        """
 
     @abc.abstractmethod
     def _candidates(self) -> Tensor:
@@ -146,7 +152,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
                 a structure.
 
         Raises:
-            ValueError: If the parts are no tensor, or do not end in these part axes.
+            ValueError: If the parts are not a tensor, or do not end in these part axes.
             NotImplementedError: If parts do not determine the event, as in `BitSpanTree`.
         """
         expected = self.scores[0].shape[-len(self.extents[0]) :]
@@ -186,6 +192,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
             guards.require_scores(score.detach(), reach, extents, name)
 
     def _require_same_kind(self, other: Any) -> None:
+        """Raise an error unless ``other`` has the class, the options and the part axes of this distribution."""
         if type(other) is not type(self) or other.options != self.options:
             raise NotImplementedError(f"{self} and {other} are distributions over different structures")
         mine, theirs = (each.scores[0].shape[-len(self.extents[0]) :] for each in (self, other))
@@ -275,7 +282,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
         """
 
     def _part_name(self, name: str, index: tuple[int, ...]) -> str:
-        """Return the name of a score in the user's notation, such as ``unary[0, 1]``."""
+        """Return the name of a score for messages, such as ``unary[0, 1]``, from the name of its tensor."""
         return f"{name}[{', '.join(map(str, index))}]"
 
 

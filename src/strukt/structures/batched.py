@@ -1,4 +1,4 @@
-"""The tensors of a structure and their batch axes: functions to expand, flatten and restore these axes."""
+"""The tensors of a structure: methods that expand, flatten and restore their batch axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strukt.checks import arguments
 
 
 class BatchedTensors(Distribution):
-    """Scores, lengths, constants and options of structures of one kind, which `ScoredStructures` checks."""
+    """The base class of `ScoredStructures` that holds scores, lengths, constants and options, without checks."""
 
     score_names: ClassVar[tuple[str, ...]]
     constant_names: ClassVar[tuple[str, ...]] = ()
@@ -62,10 +62,11 @@ class BatchedTensors(Distribution):
         return f"{type(self).__name__}({shapes})"
 
     def _with_scores(self, *scores: Tensor) -> Self:
+        """Return the distribution with other scores of the same shapes."""
         return self._rebuilt(scores, self.lengths, self.constants)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        """Return a distribution of this kind with the same options, from tensors that need no check."""
+        """Return a distribution of the same class with the same options, from tensors that need no check."""
         kind: Any = type(self)
         return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
 
@@ -77,7 +78,7 @@ class BatchedTensors(Distribution):
         return self._rebuilt(scores, self.lengths.cpu(), constants)
 
     def _flatten(self) -> Self:
-        """Return the distribution with one batch axis."""
+        """Return the distribution with all batch axes merged into one."""
         flat = self._arguments()
         first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
         return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
@@ -86,10 +87,14 @@ class BatchedTensors(Distribution):
         """Call a function of `strukt.structures.events` for events with any number of leading axes.
 
         Args:
-            function: ``function(events, lengths, *options)``; it expects one leading axis in each tensor.
+            function: A function of ``(events, lengths, *options)`` that expects one leading axis in each tensor,
+                and returns a tensor or a tuple of tensors, with the same leading axis.
             events: ``sample_shape + batch + event_shape``.
             options: Further arguments of the function; tensors must have the batch axes first.
             axes: The number of axes of one event.
+
+        Returns:
+            The function's results, with the leading axes ``sample_shape + batch`` restored.
         """
         leading = events.shape[: events.dim() - axes]
         if len(leading) == 1 and leading == self.batch_shape:
@@ -110,10 +115,14 @@ class BatchedTensors(Distribution):
         return result.reshape(leading + result.shape[1:])
 
     def _batch_size(self) -> int:
+        """Return the number of items of the batch."""
         return math.prod(self.batch_shape)
 
     def _arguments(self) -> tuple[Any, ...]:
-        """Return scores, lengths, constants and options with one batch axis, of size 1 for shared scores."""
+        """Return the arguments of the oracles: scores, lengths, constants and options, with one batch axis.
+
+        The batch axis of scores that all items share has size 1.
+        """
         return (*self._flat_scores(), *self._integers(), *self.options)
 
     def _flat_scores(self) -> list[Tensor]:
@@ -141,6 +150,7 @@ class BatchedTensors(Distribution):
         ]
 
     def _to_batch(self, flat: Tensor) -> Tensor:
+        """Return a result of the oracles with the batch axes of the distribution in place of one."""
         if len(self.batch_shape) == 1:
             return flat
         return flat.reshape(self.batch_shape + flat.shape[1:])

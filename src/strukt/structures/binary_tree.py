@@ -17,12 +17,13 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import spans as explanations
 
 MOST_CANDIDATES = 1 << 20
+"""The largest number of labelled trees to enumerate."""
 
 
 class BinaryTree(StructuredDistribution, abc.ABC):
     """A structure with events ``batch + (n + 1, n + 1)``: the label of each span of a tree, -1 elsewhere.
 
-    ``[i, j]`` is the span from fencepost i to j > i.
+    There are n words. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1, counted from 0.
     """
 
     @property
@@ -56,8 +57,8 @@ class BinaryTree(StructuredDistribution, abc.ABC):
     def _crossed_by_required(self, spans: Tensor) -> Tensor:
         """Return a mask of the spans that no tree with all required spans has: ``batch + (n + 1, n + 1)``.
 
-        These are the spans that cross a required one; all of them if ``spans``, the mask of required spans,
-        has an entry within the lengths that is no span.
+        ``spans``, in the same shape, is a mask of the required spans. The result has the spans that cross one of
+        them. It has all spans if ``spans`` has an entry [i, j] within the lengths that is not a span, with i >= j.
         """
         ends = torch.arange(self.event_shape[0], device=self.lengths.device)
         no_span = (ends[:, None] >= ends) & (ends[:, None] <= self.lengths[..., None, None])
@@ -67,7 +68,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         """Return events as a LongTensor of the right shape.
 
         Raises:
-            ValueError: If the shape is wrong, or a label is out of range.
+            ValueError: If the shape or the type is wrong, or (with ``validate_args``) a label is too large.
         """
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
@@ -79,9 +80,10 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return ((event >= -1) & (event < self._labels)) | ~self._within
 
     def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the flat indices of the spans of trees ``(..., 2 n)``, their labels, and a mask of valid trees.
+        """Return the flat indices of the spans of trees, their labels, and a mask of valid trees.
 
-        After the last span, indices are -1 and labels 0.
+        The indices and labels are ``(..., 2 n)``, -1 and 0 after the last span; the mask is ``(...)``, the leading
+        axes of ``event``.
         """
         return self._apply(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
 
@@ -108,26 +110,27 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return count
 
     def _labellings(self, tree: Sequence[tuple[int, int]]) -> Iterable[Mapping[tuple[int, int], int]]:
-        """Return a superset of the possible labels of the spans of a tree, which are given in pre-order."""
+        """Return the possible labellings of a tree, and perhaps invalid ones; each maps spans to their labels.
+
+        ``tree`` holds the spans (start, end) in pre-order.
+        """
         word, wider = self._label_ranges
         choices = itertools.product(*(word if end == start + 1 else wider for start, end in tree))
         return (dict(zip(tree, labels, strict=True)) for labels in choices)
 
 
 def crossed(used: Tensor) -> Tensor:
-    """Return a mask of the spans that cross a used span: ``(..., n + 1, n + 1)``; time O(n^2).
-
-    Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
-    """
+    """Return a mask ``(..., n + 1, n + 1)`` of the spans that cross a span of the mask ``used``; time O(n^2)."""
     return _crossed_from_the_right(used) | _crossed_from_the_right(_mirrored(used)).flip(-1, -2).mT
 
 
 def _mirrored(used: Tensor) -> Tensor:
-    """Return a mask of spans with fenceposts counted from the end of the sentence."""
+    """Return a mask of spans ``(..., n + 1, n + 1)`` with fenceposts counted from the end of the sentence."""
     return used.flip(-1, -2).mT
 
 
 def _crossed_from_the_right(used: Tensor) -> Tensor:
+    """Return a mask of the spans (i, j) for which some span (k, l) of the mask ``used`` has i < k < j < l."""
     ending_after = used.flip(-1).cumsum(-1).flip(-1)  # [k, j]: number of (k, l) with l >= j
     ending_after = torch.nn.functional.pad(ending_after[..., 1:], (0, 1))  # with l > j
     starting_before = ending_after.cumsum(-2)  # [k, j]: number of (m, l) with m <= k, l > j
@@ -138,7 +141,7 @@ def _crossed_from_the_right(used: Tensor) -> Tensor:
 
 
 def binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
-    """Return the spans of every binary tree from one fencepost to another."""
+    """Return all binary trees from one fencepost to another: for each, its spans (start, end) in pre-order."""
     if start == end:
         return [[]]
     if end == start + 1:

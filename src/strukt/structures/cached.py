@@ -16,8 +16,9 @@ Result = TypeVar("Result", Tensor, tuple[Tensor, ...])
 def cached(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
     """Decorate a method without arguments so that its result is cached.
 
-    It is recomputed if it requires a gradient, under ``torch.func`` and ``torch.compile``, if the scores or the
-    result are tensors of inference mode, and after the scores or the result were changed in place.
+    The result is cached on the object. It is computed anew if it requires a gradient, under ``torch.func`` and
+    ``torch.compile``, if the inputs or the result are tensors of inference mode, and after the inputs or the
+    result were changed in place. The inputs are the object's scores, lengths and constants.
     """
     name = method.__name__
 
@@ -40,5 +41,5 @@ def cached(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
 
 
 def _versions(*tensors: Iterable[Tensor]) -> list[int]:
-    """Return the version counter of each tensor, which counts its in-place changes."""
+    """Return the version counters of groups of tensors; PyTorch counts the in-place changes of a tensor."""
     return [tensor._version for some in tensors for tensor in some]

@@ -1,4 +1,4 @@
-"""The base of context-free grammars (PCFG): nonterminals and preterminals, scores of root, rules and words."""
+"""The base class of context-free grammars (PCFG), with scores of the root, rules and words."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from strukt.structures.spans import SpanStructure
 
 
 class ContextFreeGrammar(SpanStructure, abc.ABC):
-    """The trees of a sentence: spans of several words have a nonterminal, 0 to s - 1, and words a preterminal.
+    """The trees of one sentence under a grammar with s nonterminals and p preterminals.
 
-    The first score tensors are ``spans`` and ``root``, the last is ``emission``; rules are between them. A
-    subclass has a constructor and `_rebuilt` for its order of arguments, the class attributes ``oracles``,
-    ``score_names`` and ``extents``, and `_places` or `_score`.
+    Labels 0 to s - 1 are the nonterminals, of spans of several words; s to s + p - 1 are the preterminals, of
+    single words. The first score tensors are ``spans`` and ``root``, the last is ``emission``; those of rules are
+    between them. A subclass has a constructor and `_rebuilt` for its order of arguments, the class attributes
+    ``oracles``, ``score_names`` and ``extents``, and `_places` or `_score`.
     """
 
     @property
     def root_marginals(self) -> Tensor:
-        """The probability of each label of the whole sentence, ``batch + (s,)``; differentiable."""
+        """The probability of each nonterminal as label of the whole sentence, ``batch + (s,)``; differentiable."""
         whole = self.marginals[..., 0, :, : self._nonterminals]
         index = self.lengths[..., None, None].expand(*self.batch_shape, 1, self._nonterminals)
         return whole.gather(-2, index).squeeze(-2)
@@ -46,7 +47,7 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return range(self._nonterminals, self._labels), range(self._nonterminals)
 
     def _places_but_rules(self, event: Tensor) -> Places:
-        """Return the indices of the scores of spans, root and emissions that a tree uses."""
+        """Return the flat indices of the scores of spans, root and emissions that a tree uses; -1 for none."""
         labels = event.clamp(0, self._labels - 1)
         nonterminals, preterminals = self._nonterminals, self.scores[-1].shape[-1]
         ends = self.lengths.expand(event.shape[:-2]).unsqueeze(-1)
@@ -58,7 +59,11 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
         return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
 
     def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return a mask of a tree's spans of several words, and the labels of each span and its two children."""
+        """Return a mask of a tree's spans of several words, and the labels of each such span and its two children.
+
+        Each is ``(..., n + 1, n + 1)``: mask, label, label of the left child, and of the right child. Labels
+        outside the mask are arbitrary.
+        """
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
         # The left child of a span is the widest of the narrower spans with the same start.
         ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
@@ -73,12 +78,13 @@ def common_batch(
     """Return the common batch axes of the scores of a grammar.
 
     Args:
-        scores: By name, each score tensor and the sizes of its last axes; None for a tensor that is not given.
+        scores: For the name of each score tensor, the tensor, or None if it is not given, and the expected sizes
+            of its last axes.
         sizes: The numbers of symbols, which must be 1 or more.
         expected: A description of the expected shapes, for the error message.
 
     Raises:
-        ValueError: If the shapes do not fit together.
+        ValueError: If the shapes do not fit together, or a size is 0.
     """
     present = {name: (score, axes) for name, (score, axes) in scores.items() if score is not None}
     fits = min(sizes) > 0 and all(score.shape[-len(axes) :] == axes for score, axes in present.values())

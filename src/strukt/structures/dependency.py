@@ -21,7 +21,9 @@ class DependencyTree(ArcStructure, abc.ABC):
 
     score_names: ClassVar[tuple[str, ...]] = ("arcs",)
     labelled_oracles: ClassVar[Any]
+    """The oracles of trees with labels, which replace ``oracles`` if arcs have labels."""
     _projective: ClassVar[bool] = False
+    """True if arcs may not cross."""
 
     def __init__(
         self,

@@ -32,8 +32,8 @@ class StructuredDistribution(ExactInference):
     -1e15, forbids its part; NaN, +inf and scores above 1e15 are errors. An item is without structures if all of
     them are forbidden. Scores and events in the padding are ignored. An item of length 0 has one structure, the
     empty one, unless its class says otherwise. Scores in half precision are converted to float32. An operator
-    raises NotImplementedError if the structure does not support it, as the class says. See `ScoredStructures` for
-    the members that a structure implements.
+    raises NotImplementedError if the structure does not support it; the structure's class says which these are.
+    See `ScoredStructures` for the members that a structure implements.
 
     Examples:
         >>> from strukt import LinearChain
@@ -100,8 +100,8 @@ class StructuredDistribution(ExactInference):
         Returns:
             ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 if there are fewer than k.
 
-        Complexity: For each draw, a log-partition for each part of the structure; for subsets and 0/1 vectors, for
-        each possible part.
+        Complexity: A draw computes one log-partition for each part that the structure uses; for subsets and other
+        0/1 vectors, one for each possible part.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -138,7 +138,7 @@ class StructuredDistribution(ExactInference):
     # Random scores.
 
     def perturb_and_map(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return modes of scores with Gumbel noise: cheap approximate samples (Papandreou and Yuille 2011).
+        """Return modes of scores with Gumbel noise: fast, approximate samples (Papandreou and Yuille 2011).
 
         The noise is added to the main scores. Samples are exact only if every structure is a single part; `sample`
         is always exact.
@@ -186,7 +186,8 @@ class StructuredDistribution(ExactInference):
         It needs only the mode, so it works without a log-partition.
 
         Args:
-            step: The size of the step: the target structure is the mode of the scores minus step times gradient.
+            step: The step size: the gradient is (parts - q) / step, where q are the parts of the mode of the
+                scores minus ``step`` times the gradient with respect to the parts.
             sample_shape: The leading axes of the result.
 
         Returns:
@@ -242,10 +243,11 @@ class StructuredDistribution(ExactInference):
         call of the mode oracle adds O(k^2 + k p) for k structures of p parts; a derivative takes O(k^3).
 
         Args:
-            max_iterations: The most calls of the mode oracle for one item; the result is then the best for the
-                structures seen so far, which suffices for training. None for 1,000, which few items need.
+            max_iterations: The largest number of calls of the mode oracle for one item, after which the result is
+                the best for the structures seen so far; that suffices for training. None for 1,000, which few
+                items need.
             tol: The error in the marginals at which to stop, computed in double precision.
-            method: ``"active_set"``, which gives way to a closed form if there is one; for comparison,
+            method: ``"active_set"``, or the structure's closed form if there is one; for comparison,
                 ``"conditional_gradient"``, ``"away_step"`` or ``"pairwise"``.
             start: An earlier result as a warm start, if scores have changed little; ignored by closed forms.
 

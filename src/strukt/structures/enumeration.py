@@ -1,4 +1,4 @@
-"""Ground truth for tests: a table of all structures of a small item, with operators as sums and maxima of rows."""
+"""Ground truth for tests: a table of all structures of a small item; operators are sums and maxima of rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Table:
 
     @property
     def permitted(self) -> Table:
-        """The rows whose score is above -inf."""
+        """The table of the rows whose score is above -inf."""
         return self.rows(self.scores > -math.inf)
 
     def rows(self, choice: Tensor) -> Table:
@@ -105,7 +105,7 @@ class Table:
         return -self.expected(self.log_probs)
 
     def cross_entropy(self, other: Table) -> Tensor:
-        """Return the mean negative log-probability under ``other``, a table of the same structures: ``()``."""
+        """Return -E[log other] in nats: ``()``; ``other`` is a table of the same structures in the same order."""
         support = self.scores > -math.inf
         return -self.expected(other.scores[support] - other.log_partition)
 
@@ -120,7 +120,7 @@ class Table:
         """Return the log-probability ``()`` of agreeing with ``event`` where ``known`` is True.
 
         Args:
-            event: The known entries, at least: ``event_shape``.
+            event: ``event_shape``; entries that are not known are ignored.
             known: ``event_shape``, Boolean.
         """
         agrees = ((self.events == event) | ~known).flatten(1).all(1)
@@ -130,8 +130,8 @@ class Table:
         """Return the table with score -inf for structures that lack a required part or use a forbidden part.
 
         Args:
-            required: A mask of required parts, in the shape of the parts of one structure.
-            forbidden: A mask of forbidden parts, in this shape, too.
+            required: ``part_shape``, a mask of required parts.
+            forbidden: ``part_shape``, a mask of forbidden parts.
         """
         used = self.parts > 0
         broken = ((required & ~used) | (forbidden & used)).flatten(1).any(1)
@@ -139,24 +139,24 @@ class Table:
 
     @property
     def log_count(self) -> Tensor:
-        """The log of the number of permitted structures."""
+        """The log of the number of permitted structures; -inf if there is none."""
         return self.scores.new_tensor(len(self.permitted.scores)).log()
 
     def expectation(self, values: Tensor) -> Tensor:
         """Return the expected sum of ``values`` over the parts of a random structure: ``()``.
 
         Args:
-            values: A value for each part, in the shape of the parts of one structure.
+            values: ``part_shape``, a value for each part.
         """
         return (self.marginals * values).sum()
 
     def expected_count(self, event: Tensor) -> Tensor:
-        """Return the expected number of parts that a random structure shares with ``event``: ``()``."""
+        """Return the expected number of parts that a random structure has in common with ``event``: ``()``."""
         return (self.marginals * self.parts[self.find(event)].sum(0)).sum()
 
     @property
     def best_expected_count(self) -> Tensor:
-        """The largest expected number of shared parts among all permitted structures; there must be one."""
+        """The largest `expected_count` of a permitted structure; there must be one."""
         parts = self.permitted.parts
         return (parts * self.marginals).flatten(1).sum(1).max()
 

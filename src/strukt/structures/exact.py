@@ -55,7 +55,7 @@ class ExactInference(ScoredStructures):
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
     def _marginals_beside(self, *shape: int) -> Tensor:
-        """Return the marginals of the second scores by item, ``batch + shape``, even if items share the scores."""
+        """Return the marginals of the second scores, ``batch + shape``: by item, even if all items share them."""
         main, _, *rest = self._arguments()
         each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
         return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
@@ -172,7 +172,7 @@ class ExactInference(ScoredStructures):
 
     @cached
     def _best(self) -> tuple[Tensor, Tensor]:
-        """A best event of each item, and its score, with one batch axis."""
+        """Return a best event of each item, and its score, with one batch axis."""
         return self.oracles.best(*self._arguments())
 
     @property
@@ -211,7 +211,7 @@ class ExactInference(ScoredStructures):
     # Samples.
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw independent exact samples by PyTorch's generator: ``sample_shape + batch + event_shape``.
+        """Draw independent exact samples, by PyTorch's random generator: ``sample_shape + batch + event_shape``.
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
@@ -230,7 +230,7 @@ class ExactInference(ScoredStructures):
 
         Args:
             required: A Boolean mask in the shape of the main scores, ignored in the padding; None for no parts.
-            forbidden: A second such mask. What is required but no part, or forbidden, leaves no structures.
+            forbidden: A second such mask. No structure is left if a required entry is not a part, or is forbidden.
 
         Raises:
             ValueError: If a mask is not Boolean, or has another shape.
@@ -250,7 +250,7 @@ class ExactInference(ScoredStructures):
     def _distinguishing_parts(self, used: Tensor) -> Tensor:
         """Return the parts that distinguish a structure from all others, from a mask of the parts that it uses.
 
-        By default, these are all used parts. That is wrong if another structure uses them and more.
+        By default, these are all used parts. Override it if another structure may use them and further parts.
         """
         return used
 
@@ -273,7 +273,7 @@ class ExactInference(ScoredStructures):
         return math.prod(self.event_shape)
 
     def _events_of_parts(self, parts: Any, sizes: Any) -> Tensor:
-        """Return the events ``(batch, k, *event)`` of structures that a kernel returns as lists of parts."""
+        """Return the events ``(batch, k, *event)`` of lists of parts, as `sparse.events_of_parts` does."""
         raise NotImplementedError(f"{self} has no kernel that finds parts")
 
     # Shapes, checks, helpers.

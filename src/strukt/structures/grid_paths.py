@@ -21,12 +21,13 @@ from strukt.structures.distribution import StructuredDistribution
 class GridPaths(StructuredDistribution, abc.ABC):
     """A structure with main scores ``batch + (rows, columns, moves)`` and events ``batch + (rows, columns)``.
 
-    Cells without a move are -1. The second sequence of an item has up to ``longest`` positions, and its length is
-    the only constant.
+    An event holds the number of the move at each cell of the path, -1 at other cells. Rows belong to the first
+    sequence, and ``lengths`` are its lengths. The second sequence of an item has up to ``longest`` positions; its
+    length is the only constant.
     """
 
     moves: ClassVar[tuple[str, ...]]
-    """The names of the moves."""
+    """The names of the moves, in the order of their numbers."""
 
     def __init__(
         self,

@@ -17,14 +17,14 @@ from strukt.kernels.semiring import NEG_INF, finite
 
 
 class TextState(Protocol):
-    """The interface of states: what a `Guide` remembers of a batch of texts."""
+    """The interface of states; a state summarises the words so far of a batch of texts for a `Guide`."""
 
     @property
     def left(self) -> int:
-        """The largest number of words still to come."""
+        """The largest number of words that can still follow."""
 
     def select(self, rows: Tensor) -> Self:
-        """Return the state of the texts with the indices ``rows (k,)``, in this order."""
+        """Return the state of k texts, given their indices ``rows (k,)``, in this order."""
 
 
 State = TypeVar("State", bound=TextState)
@@ -198,9 +198,9 @@ class Guide(abc.ABC, Generic[State]):
 
     @abc.abstractmethod
     def _joint(self, state: State) -> tuple[Tensor, Tensor]:
-        """Return the log-probabilities of each next word with the constraint, and without it: ``(b, v)`` each.
+        """Return log-probabilities of each next word, jointly with the constraint and without it: ``(b, v)`` each.
 
-        Both may lack the same constant for a text.
+        Only their differences within a text matter: an arbitrary constant may be added to both rows of a text.
         """
 
     @abc.abstractmethod
@@ -208,16 +208,18 @@ class Guide(abc.ABC, Generic[State]):
         """Return a mask ``(b,)`` of the texts that have ended."""
 
     def _next(self, state: State) -> tuple[Tensor, Tensor]:
+        """Return the result of `_joint`; raise ValueError if no word can follow."""
         if not state.left:
             raise ValueError(f"the texts are complete; the guide is for texts of length {self.length}")
         return self._joint(state)
 
     def _require_words(self, name: str, words: Tensor, ignored: Tensor) -> None:
-        """Raise ValueError unless all words that are not ignored are words of the model."""
+        """Raise ValueError unless all words are words of the model, except where the mask ``ignored`` is True."""
         valid = (words >= 0) & (words < self.words) | ignored
         guards.require_values(words, valid, name, f"words from 0 to {self.words - 1}")
 
     def _rows(self, name: str, words: Any) -> Tensor:
+        """Return ``words``; raise ValueError unless they are a tensor of integers ``(b, m)``."""
         arguments.integers(name, words, "(b, m)", self.device)
         if words.dim() != 2:
             raise ValueError(
@@ -227,5 +229,6 @@ class Guide(abc.ABC, Generic[State]):
 
 
 def _normalised(joint: Tensor) -> Tensor:
+    """Normalise log-probabilities ``(b, v)`` over the words; a row of -inf stays as it is."""
     total = joint.logsumexp(1, keepdim=True)
     return joint - finite(total)

@@ -14,9 +14,10 @@ _said = False
 
 
 def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
-    """Warn, once in a process, if an event that requires a gradient is impossible; the warning says why.
+    """Warn, once in a process, if an entry of ``log_prob`` is -inf and it requires a gradient.
 
-    Without a gradient, events of probability 0 are legitimate.
+    Without a gradient, events of probability 0 are legitimate. ``reason`` returns the clause that begins the
+    warning.
     """
     global _said
     if _said or not log_prob.requires_grad or torch.compiler.is_compiling():
@@ -35,7 +36,10 @@ def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
 
 
 def disagreement(log_prob: Tensor) -> str:
-    """Return a clause that names the first item without a structure that agrees with the known entries."""
+    """Return a clause that names the first item in which no structure agrees with the known entries.
+
+    ``log_prob``, ``batch``, is the log-probability of agreement; one entry must be -inf.
+    """
     first = (log_prob == NEG_INF).nonzero()[0].tolist()
     item = f" of batch item {first[0] if len(first) == 1 else tuple(first)}" if first else ""
     return f"no structure agrees with what is known{item}"

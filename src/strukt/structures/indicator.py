@@ -16,15 +16,15 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import sets
 
-MOST_PARTS = 20
+MOST_PARTS = 20  # of which all subsets are enumerated
 
 
 class IndicatorStructure(StructuredDistribution, abc.ABC):
-    """A structure whose events have the shape of the main scores: 1 for used parts, 0 for others, -1 outside.
+    """A structure whose events have the shape of the main scores: 1 for used parts, 0 for unused ones.
 
-    Entries that are not parts, such as those in the padding, are outside. A subclass implements `_within`, the
-    mask of the entries that are parts, `_are_structures`, `_requiring`, and `_places` or `_score`. Arguments are
-    those of `ScoredStructures`.
+    Entries that are not parts, such as padding, are -1. A subclass implements `_within`, the mask of the entries
+    that are parts, `_are_structures`, `_requiring`, and `_places` or `_score`. Arguments are those of
+    `ScoredStructures`.
     """
 
     @property
@@ -46,10 +46,11 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         return torch.where(self._within, (parts > 0).long(), -1)
 
     def _used(self, event: Tensor) -> Tensor:
+        """Return a mask of the parts that an event uses, in its shape."""
         return (event > 0) & self._within
 
     def _is_indicator(self, event: Tensor) -> Tensor:
-        """Return a mask of events that are 0 or 1 at each part."""
+        """Return a mask ``sample_shape + batch`` of the events that are 0 or 1 at each part."""
         return self._is_named(event).flatten(-len(self.event_shape)).all(-1)
 
     def _is_named(self, event: Tensor) -> Tensor:

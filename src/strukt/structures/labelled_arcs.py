@@ -1,9 +1,9 @@
 """Oracles of dependency trees with labelled arcs, built from the oracles of trees without labels.
 
 Given the arcs of a tree, its labels are independent of each other. So the recursions over trees need no labels:
-for sums, the score of an arc is the log of the summed weights of its labels; for the best tree, it is the score of
-its best label. With the latter scores, the arcs of each of the k best trees are one of the k best trees without
-labels.
+for sums, the score of an arc is the log of the summed weights of its labels, where a weight is the exponential of
+a score; for the best tree, it is the score of its best label. With the latter scores, the arcs of each of the k
+best trees are one of the k best trees without labels.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class LabelledOracles:
         return _of_labels(used, each).to(arcs.dtype)
 
     def marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Scores:
-        """Return the probability of each label of each arc, ``(batch, n, n + 1, c)``; differentiable."""
+        """Return, in a tuple, the probability of each label of each arc, shaped like ``arcs``; differentiable."""
         each = tree_arcs(arcs, lengths)
         (used,) = self._trees.marginals(logsumexp(each, -1), lengths, single_root)
         return (_of_labels(used, each).to(arcs.dtype),)
@@ -83,7 +83,10 @@ class LabelledOracles:
         return _event(heads, _at_heads(labels.unsqueeze(-1), heads).squeeze(-1)), total.to(arcs.dtype)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, n, 2)`` and scores; labels take O(n k^2 log k) more time."""
+        """Return the k best events ``(batch, k, n, 2)`` and their scores ``(batch, k)``, best first.
+
+        -1 and -inf if there are fewer. Labels add O(n k^2 log k) time.
+        """
         each = tree_arcs(arcs, lengths)
         scores, labels = each.topk(min(k, each.shape[-1]), -1)
         heads, best = self._trees.kbest(scores[..., 0], lengths, single_root, k)
@@ -109,7 +112,10 @@ class LabelledOracles:
         return _event(heads, labels.reshape(heads.shape)), log_partition.to(arcs.dtype)
 
     def _surprise(self, arcs: Tensor, other: Tensor | None, lengths: Tensor, single_root: bool) -> Tensor:
-        """Return the cross-entropy of the trees plus that of their labels; the entropies if ``other`` is None."""
+        """Return the cross-entropy ``(batch,)`` of the trees plus that of their labels given the trees.
+
+        ``other``, in the shape of ``arcs``, has the scores of the other distribution; None for the entropy.
+        """
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
         if other is None:
@@ -138,12 +144,16 @@ def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _summed(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return the log of the summed weights of all labels of each arc."""
+    """Return the log of the summed weights of all labels of each arc, ``(batch, n, n + 1)``, in float64."""
     return logsumexp(tree_arcs(arcs, lengths), -1)
 
 
 def _of_labels(used: Tensor, each: Tensor) -> Tensor:
-    """Return the probability of each label of each arc, from that of the arcs ``(batch, n, n + 1)``."""
+    """Return the probability of each label of each arc, ``(batch, n, n + 1, c)``.
+
+    ``used (batch, n, n + 1)`` is the probability of each arc, ``each (batch, n, n + 1, c)`` the score of each
+    label.
+    """
     return used.unsqueeze(-1) * log_softmax(each, -1).exp()
 
 
@@ -156,5 +166,5 @@ def _at_heads(values: Tensor, heads: Tensor) -> Tensor:
 
 
 def _event(heads: Tensor, labels: Tensor) -> Tensor:
-    """Stack heads and labels; -1 for both where there is no head."""
+    """Stack heads and labels ``(..., n)`` to events ``(..., n, 2)``; -1 for both where the head is -1."""
     return torch.stack([heads, torch.where(heads < 0, -1, labels)], -1)

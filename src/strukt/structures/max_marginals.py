@@ -1,4 +1,4 @@
-"""Max-marginals: by the kernel of a structure, or by requiring one part after another."""
+"""Max-marginals of any structure: by its kernel, its PyTorch code, or by requiring one part after another."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def max_marginals(structure: Any) -> Tensor:
 
 
 class _MaxMarginals(torch.autograd.Function):
-    """Autograd function of a kernel's max-marginals; higher derivatives are those of `_max_marginals`."""
+    """Autograd function of a kernel's max-marginals; second and higher derivatives are those of `_max_marginals`.
+
+    ``values`` are the max-marginals with one batch axis, and ``pull`` is the kernel of their gradient.
+    """
 
     @staticmethod
     def forward(ctx: Any, structure: Any, values: Tensor, pull: Any, *scores: Tensor) -> Tensor:
@@ -54,7 +57,7 @@ class _MaxMarginals(torch.autograd.Function):
 
 
 def without_kernel(structure: Any) -> Tensor:
-    """Return the max-marginals by the structure's algorithm in PyTorch, or by requiring one part after another."""
+    """Return the max-marginals by the structure's algorithm in PyTorch, or by `by_requiring` if it has none."""
     algorithm = structure._best_with_each_part
     if algorithm is None or (structure._best_by_numpy and not is_plain()):
         return by_requiring(structure)
@@ -65,7 +68,7 @@ def without_kernel(structure: Any) -> Tensor:
 def by_requiring(structure: Any) -> Tensor:
     """Return, for each main part, the best score of a structure that uses it, by requiring it; differentiable.
 
-    Computes one mode for each part; a call computes those of `AT_ONCE` parts.
+    It takes one mode for each part; a call of the mode oracle finds those of `AT_ONCE` parts.
     """
     main = structure.scores[0]
     axes = main.dim() - len(structure.batch_shape)

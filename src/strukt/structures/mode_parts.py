@@ -12,7 +12,7 @@ from strukt.structures.exact import ExactInference
 from strukt.structures.sparse import ACTIVE_SET, sparsemap
 
 MOST_NEAREST = 100
-"""The most calls of the mode oracle in the search for the marginals nearest to a moved point, which needs few."""
+"""The largest number of calls of the mode oracle in the projection of SPIGOT, which usually needs few."""
 
 SURROGATES = ("straight-through", "spigot", "perceptron")
 """The names of surrogate gradients; see `mode_parts`."""

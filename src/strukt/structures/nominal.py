@@ -1,4 +1,4 @@
-"""Members of PyTorch's distributions that structures cannot have; each raises an error with an alternative."""
+"""Members of PyTorch's distributions that structures do not support; each raises an error with an alternative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.distributions import Distribution
 
 
 class NominalEvents(Distribution):
-    """Events are names of structures: they have no mean, no order, and no gradient with respect to the scores."""
+    """A base class for nominal events, such as tags: without a mean, an order, or a gradient in the scores."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Raise an error, whatever ``sample_shape`` is: structures are discrete, so that samples have no gradient.
@@ -25,7 +25,7 @@ class NominalEvents(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """Raise an error: an event is a name, and has no mean.
+        """Raise an error: events consist of indices, such as those of tags, and have no mean.
 
         Raises:
             NotImplementedError: Always; the mean of the parts is `marginals`.
@@ -34,7 +34,7 @@ class NominalEvents(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """Raise an error: an event is a name, and has no variance.
+        """Raise an error: events consist of indices, such as those of tags, and have no variance.
 
         Raises:
             NotImplementedError: Always; the message gives the variance of the parts.

@@ -77,9 +77,13 @@ _FACTOR_GRAPHS = {
 
 
 class _PeerNames:
-    """A mix-in whose lookup runs only for missing attributes, so that other attributes cost nothing."""
+    """A mix-in that translates names of other libraries in the error for a missing attribute.
+
+    Python calls ``__getattr__`` only for missing attributes, so that others cost nothing.
+    """
 
     _ours: dict[str, str]
+    """For each name of another library, the name in strukt."""
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self)

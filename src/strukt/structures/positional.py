@@ -18,6 +18,7 @@ from strukt.structures import events
 from strukt.structures.distribution import StructuredDistribution
 
 MOST_CANDIDATES = 1 << 22
+"""The largest number of events to enumerate."""
 
 
 class PositionalStructure(StructuredDistribution, abc.ABC):
@@ -50,7 +51,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return event
 
     def _event(self, alternatives: Tensor) -> Tensor:
-        """Return the event with given alternatives: the inverse of `_alternatives`."""
+        """Return the event with the given alternatives ``(..., n)``: the inverse of `_alternatives`."""
         return alternatives
 
     def _rows(self, parts: Tensor) -> Tensor:
@@ -63,7 +64,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     @property
     def _made_of(self) -> str:
-        """Describe the alternatives, for a message."""
+        """A description of valid events, for an error message."""
         return f"made of alternatives 0 to {self.scores[0].shape[-1] - 1}"
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
@@ -84,12 +85,15 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return (self._apply(events.alternative_places, self._alternatives(event), count, axes=1),)
 
     def _in_range(self, event: Tensor) -> Tensor:
-        """Return a mask of events with an alternative at each position within the length."""
+        """Return a mask of the events that have a valid alternative at each position within the length."""
         count = self._rows(self.scores[0]).shape[-1]
         return self._apply(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid all other alternatives at a position with a required alternative."""
+        """Forbid all other alternatives at a position with a required one.
+
+        If two alternatives of a position are required, all of them are forbidden.
+        """
         main, *others = self.scores
         rows = self._rows(required)
         excluded = rows.any(-1, keepdim=True) & (~rows | (rows.sum(-1, keepdim=True) > 1))

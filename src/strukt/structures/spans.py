@@ -1,4 +1,4 @@
-"""Structures whose event labels the spans of a binary tree, scored by spans: constituency trees, grammars."""
+"""Structures whose event labels the spans of a binary tree, with a score for each label of each span."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from strukt.structures.binary_tree import BinaryTree, crossed
 class SpanStructure(BinaryTree, abc.ABC):
     """Binary trees with main scores ``batch + (n + 1, n + 1, c)`` and events ``batch + (n + 1, n + 1)``.
 
-    There are n words and c labels. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1. An
-    event holds the label of each span of the tree, and -1 elsewhere. A subclass implements `_places` or `_score`;
-    `_places_of_spans` returns the indices of the main scores.
+    There are n words and c labels. ``[i, j]`` is the span from fencepost i to j > i: the words i to j - 1, counted
+    from 0. An event holds the label of each span of the tree, and -1 elsewhere. A subclass implements `_places` or
+    `_score`; `_places_of_spans` returns the indices of the main scores.
     """
 
     labelled: bool = True
@@ -64,7 +64,10 @@ class SpanStructure(BinaryTree, abc.ABC):
         return torch.where(spans >= 0, spans * self._labels + labels.clamp(0, self._labels - 1), -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid all other labels of required spans, and all spans that cross a required span."""
+        """Forbid all other labels of required spans, and all spans that cross a required span.
+
+        If two labels of a span are required, all of its labels are forbidden.
+        """
         main, *others = self.scores
         each = required if self.labelled else required.unsqueeze(-1)
         spans = each.any(-1, keepdim=True)

@@ -31,12 +31,13 @@ from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 from strukt.structures.exact import ExactInference
 
 ACTIVE_SET = "active_set"
+"""The name of the default method of `sparsemap`."""
 
 LOOSEST = 1e100
-"""Higher tolerances count as this one: the square is finite, so that a search stops at a structure, not before."""
+"""Higher tolerances count as this one, whose square is finite: a search then stops at a structure, not before."""
 
 MOST_SCORES_ON_GPU = 1 << 23
-"""The most scores of a batch for a search on a GPU, where each structure of an active set then takes 64 MB."""
+"""The largest number of scores of a batch for a search on a GPU, where one structure of each item takes 64 MB."""
 
 
 def sparsemap(
@@ -74,7 +75,7 @@ def sparsemap(
 
 
 def _in_batch(distribution: ExactInference, flat: SparseMAP) -> SparseMAP:
-    """Return the result with the batch axes and the class of the distribution."""
+    """Return a result with one batch axis as one with the batch axes and the class of the distribution."""
     tensors = {
         field.name: distribution._to_batch(getattr(flat, field.name))
         for field in fields(flat)
@@ -89,7 +90,7 @@ def _flat(value: Tensor, axis: int) -> Tensor:
 
 
 def _nothing(flat: ExactInference) -> SparseMAP:
-    """Return the result for a batch without items."""
+    """Return the result for a batch without items, with one batch axis."""
     main, none = flat.scores[0], flat.lengths
     events = none.new_zeros(0, 1, *flat.event_shape)
     return SparseMAP(main, main.new_zeros(0, 1), events, none.bool(), none.to(main.dtype), none)
@@ -98,11 +99,17 @@ def _nothing(flat: ExactInference) -> SparseMAP:
 def _solve(
     flat: ExactInference, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> SparseMAP:
-    """Solve SparseMAP for distributions with one batch axis, from initial events and weights.
+    """Solve SparseMAP for distributions with one batch axis, from initial events and weights; differentiable.
 
-    On a GPU, an active set of at most `MOST_SCORES_ON_GPU` scores stays there if a kernel finds best structures.
-    All other searches run on the CPU, because they consist of many short steps: scores are moved there, and the
-    structures back.
+    On a GPU, the active-set method stays there for at most `MOST_SCORES_ON_GPU` scores, if a GPU kernel finds best
+    structures. All other searches run on the CPU, because they consist of many short steps: scores are moved
+    there, and the structures back.
+
+    Args:
+        flat: The distribution.
+        settings: The largest number of calls of the mode oracle, and the tolerance.
+        method: The name of the method.
+        start: Events ``(batch, k, *event)`` and weights ``(batch, k)`` of an earlier result; None for none.
     """
     main = flat.scores[0]
     kept: list[Result] = []
@@ -126,7 +133,9 @@ def _solve(
 def find(
     flat: ExactInference, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> tuple[Result, Tensor]:
-    """Return the active sets for scores in double precision, and their events; not differentiable.
+    """Return the active sets for scores in double precision, and their events ``(batch, k, *event)``.
+
+    The arguments are those of `_solve`. Not differentiable.
 
     Raises:
         InfeasibleError: If every structure of some item is forbidden.
@@ -153,12 +162,12 @@ def events_of_parts(
         sizes: ``(batch,)``, the number of structures of each item.
         event_shape: The shape of an event; entries without a part become -1.
         alternatives: The number of scores for each entry of an event.
-        names: The value of an entry of an event is the index of its part modulo this number.
+        names: The number of values of an entry: its value is the index of the part modulo this number.
     """
     each, entries = torch.from_numpy(parts).long(), math.prod(event_shape)
     alternatives, names = max(alternatives, 1), max(names, 1)  # 0 where there is no part
-    result = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
-    entry = torch.where(result & (each >= 0), each // alternatives, entries)  # padding goes to an extra column
+    exists = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
+    entry = torch.where(exists & (each >= 0), each // alternatives, entries)  # padding goes to an extra column
     events = torch.full((*each.shape[:2], entries + 1), -1).scatter(-1, entry, each % names)
     return events[..., :entries].reshape(*each.shape[:2], *event_shape)
 
@@ -171,7 +180,11 @@ def _ask(
     method: str,
     started: Tensor | None,
 ) -> tuple[Result, Tensor]:
-    """Solve by calls of the mode oracle from PyTorch; return the active sets and their events."""
+    """Solve by calls of the mode oracle, without a kernel of SparseMAP; return the active sets and their events.
+
+    ``p`` is the largest number of parts of a structure; ``begin`` holds the initial structures as lists of parts,
+    and ``started`` their events, None for none.
+    """
     main, *others = flat.scores
 
     def best(scores: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,13 +199,16 @@ def _ask(
 
 
 def _start(flat: ExactInference, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
-    """Return the initial structures as lists of their parts."""
+    """Return the initial structures as lists of up to ``p`` parts; none if ``start`` is None.
+
+    Events of ``start`` that are not structures of this distribution get the weight 0.
+    """
     main, *others = flat.scores
     batch = len(main)
     if start is None:
         return no_start(batch, p)
     events, weights = start
-    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # with other lengths they may be no structures
+    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # with other lengths, they may not be structures
     weights = torch.where(legal, weights, torch.zeros_like(weights))
     unused = (weights <= 0.0).reshape(*weights.shape, *(1,) * len(flat.event_shape))
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)

@@ -58,12 +58,12 @@ class TopK(tuple[Tensor, Tensor]):
 
     @property
     def scores(self) -> Tensor:
-        """The scores ``batch + (k,)``, descending; padded with -inf if there are fewer. Differentiable."""
+        """The scores ``batch + (k,)``, descending; padded with -inf if there are fewer than k. Differentiable."""
         return self[0]
 
     @property
     def events(self) -> Tensor:
-        """The structures ``batch + (k,) + event_shape``; padded with -1 if there are fewer."""
+        """The structures ``batch + (k,) + event_shape``; padded with -1 if there are fewer than k."""
         return self[1]
 
     @property
@@ -101,7 +101,7 @@ class TopK(tuple[Tensor, Tensor]):
 
 
 def topk(structure: Any, k: int) -> TopK:
-    """Return the k best structures by the oracle, with their exact scores; see `ExactInference.topk`."""
+    """Return the k best structures that the oracle finds, with scores summed anew; see `ExactInference.topk`."""
     events, scores = structure.oracles.kbest(*structure._arguments(), k)
     events, scores = structure._to_batch(events), structure._to_batch(scores)
     axis = len(structure.batch_shape)
@@ -113,7 +113,7 @@ def topk(structure: Any, k: int) -> TopK:
 
 
 class _Known:
-    """A log-partition that is already computed, or the reason why there is none."""
+    """A log-partition that is already computed, or the message of the error that its computation raised."""
 
     def __init__(self, value: Tensor | None, reason: str) -> None:
         self._value = value
@@ -127,9 +127,9 @@ class _Known:
 
 
 def _flatten(best: TopK) -> tuple[list[Tensor], str]:
-    """Return the tensors, including the log-partition, because transforms cannot trace the distribution.
+    """Return the tensors for PyTorch's transforms, and the reason if there is no log-partition, else "".
 
-    Also return the reason if there is no log-partition.
+    The log-partition is one of the tensors, because transforms cannot trace the distribution.
     """
     try:
         return [*best, best._source.log_partition], ""
@@ -138,6 +138,7 @@ def _flatten(best: TopK) -> tuple[list[Tensor], str]:
 
 
 def _unflatten(tensors: Iterable[Any], reason: str) -> TopK:
+    """Return the object from the results of `_flatten`."""
     scores, events, *rest = tensors
     return TopK(scores, events, _Known(rest[0] if rest else None, reason))
 

@@ -133,12 +133,16 @@ class _Dual(NamedTuple):
     curvature: Tensor
 
     def of(self, rows: Tensor) -> _Dual:
+        """Return the dual function of the items with these indices."""
         return _Dual(*(part[rows] for part in self))
 
 
 @torch.no_grad()
 def _prices(trees: Trees, budget: int, most: int) -> tuple[Tensor, Tensor, int]:
-    """Return the prices that meet the budget, a mask of items that meet it, and the number of iterations."""
+    """Return the prices ``(batch, n + 1)``, a mask ``(batch,)`` of items that meet the budget, and the iterations.
+
+    They are those of `BudgetedTrees`; ``most`` is the largest number of iterations.
+    """
     arcs = trees.scores[0]
     batch, _, heads = arcs.shape
     dual = _dual(trees, arcs.new_zeros(batch, heads), budget)
@@ -158,7 +162,10 @@ def _prices(trees: Trees, budget: int, most: int) -> tuple[Tensor, Tensor, int]:
 
 
 def _step(dual: _Dual, damping: Tensor) -> Tensor:
-    """Return the Newton step: prices at which active budgets would be met on the same face."""
+    """Return the prices after a damped Newton step, at which active budgets would be met on the same face.
+
+    ``damping (batch,)`` is added to the diagonal of the curvature: the larger it is, the shorter is the step.
+    """
     active = ((dual.prices > 0) | (dual.excess > 0)).to(dual.prices)
     system = dual.curvature * active.unsqueeze(-1) * active.unsqueeze(-2)
     system = system + torch.diag_embed(1.0 - active + active * damping.unsqueeze(-1))
@@ -168,6 +175,7 @@ def _step(dual: _Dual, damping: Tensor) -> Tensor:
 
 
 def _dual(trees: Trees, prices: Tensor, budget: int) -> _Dual:
+    """Compute the dual function at some prices, by one SparseMAP of each item."""
     main = trees.scores[0] - prices.unsqueeze(-2)
     result = _at(trees, prices).sparsemap(tol=INNER)
     point = result.marginals
@@ -195,7 +203,10 @@ def _face(result: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _moved(result: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
-    """Return zeros whose derivative is that of the marginals through the dependence of prices on scores."""
+    """Return zeros ``(batch, n, n + 1)`` whose derivative is that of the marginals through the prices.
+
+    The prices depend on the scores: they keep the number of dependents of each ``active`` head at the budget.
+    """
     dependents, moves = _face(result, lengths)
     on = active.to(dependents)
     curvature = dependents @ moves @ dependents.mT * on.unsqueeze(-1) * on.unsqueeze(-2)
@@ -210,8 +221,10 @@ def _moved(result: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
 
 
 def _at(trees: Trees, prices: Tensor) -> Trees:
+    """Return the trees with the price of its head subtracted from the score of each arc."""
     return trees._with_scores(trees.scores[0] - prices.unsqueeze(-2))
 
 
 def _rows(trees: Trees, rows: Tensor) -> Trees:
+    """Return the trees of the items with these indices."""
     return trees._rebuilt((trees.scores[0][rows],), trees.lengths[rows], trees.constants)
