@@ -136,6 +136,6 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
 
 
 def _warn(message: str) -> None:
-    """Warn whoever constructs a structure, except under ``torch.compile``, which cannot trace warnings."""
+    """Warn, at the line that constructs a structure; not under ``torch.compile``, which cannot trace warnings."""
     if not torch.compiler.is_compiling():
         warnings.warn(message, stacklevel=4)

@@ -84,7 +84,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     # The members that a structure implements.
 
     def _places(self, event: Tensor) -> Places | None:  # noqa: ARG002
-        """Return the indices of the scores whose sum is the score of an event; None if it is not such a sum."""
+        """Return the indices of the scores whose sum is an event's score; None if the score is no such sum."""
         return None
 
     def _score(self, event: Tensor) -> Tensor:

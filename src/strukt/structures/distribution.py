@@ -69,12 +69,13 @@ class StructuredDistribution(ExactInference):
         """Return the log-probability, ``batch``, that a structure agrees with ``event`` where ``known`` is True.
 
         Args:
-            event: The known entries, at least; broadcasts to ``batch + event_shape``.
+            event: ``batch + event_shape``, or a shape that broadcasts to it; entries that are not known are
+            ignored.
             known: ``batch + event_shape``, Boolean.
 
         Raises:
-            ValueError: If a shape is wrong, or a known entry has an invalid value, such as the -100 of unknown
-                tags.
+            ValueError: If a shape is wrong, or a known entry has an invalid value, such as -100, by which other
+                libraries mark unknown tags.
             NotImplementedError: If parts cannot be required, as in `TableStructure`.
 
         Warns:
@@ -225,6 +226,7 @@ class StructuredDistribution(ExactInference):
         return mode_parts.mode_parts(self, gradient, step)
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
+        """Return copies of the distribution, ``sample_shape + batch``, each with noise on its main scores."""
         copies = self.expand(arguments.sample_shape(sample_shape) + self.batch_shape)
         return copies._with_scores(*perturb_and_map.perturbed(copies.scores))
 
@@ -256,7 +258,8 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
 
         Warns:
-            UserWarning: If ``max_iterations`` is None and some item did not converge; it states the duality gap.
+            UserWarning: If ``max_iterations`` is None and some item did not converge; the warning has the duality
+            gap.
         """
         return sparse.sparsemap(self, max_iterations, tol, method, start)
 

@@ -48,7 +48,7 @@ class BudgetedTrees:
     Attributes:
         marginals: ``(batch, n, n + 1)``, the marginal of each arc; differentiable.
         prices: ``(batch, n + 1)``, the price of a dependent for each head: the marginals are the SparseMAP of the
-            scores of the arcs minus the prices of their heads. It is 0 for heads below the budget.
+            scores of the arcs minus the prices of their heads. The price of a head below the budget is 0.
         status: ``(batch,)``, True for items in which no head exceeds the budget, and heads with a price use all of
             it, up to `EXCESS`.
         iterations: The number of iterations, each with one vector of prices.
@@ -108,7 +108,7 @@ def require_batch_of_arcs(trees: Trees) -> None:
     """Check that trees have one batch axis and no labels.
 
     Raises:
-        ValueError: If they have not.
+        ValueError: If they do not.
     """
     if len(trees.batch_shape) != 1:
         raise ValueError(f"trees has batch shape {tuple(trees.batch_shape)}; expected one batch axis")

@@ -109,7 +109,7 @@ def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _named(trees: Tensor, codes: Tensor) -> Tensor:
-    """Return ``codes`` at the spans of the events ``trees``, which are -1 elsewhere, and -1 elsewhere."""
+    """Return ``codes`` in entries in which ``trees``, events of the same shape, have a span; -1 elsewhere."""
     return torch.where(trees >= 0, codes, -1)
 
 

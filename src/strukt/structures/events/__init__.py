@@ -183,7 +183,7 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
     """Return a mask ``(rows,)`` of the grids of ``moves (rows, n, m)`` that are paths.
 
     ``[i, j]`` is the move into cell (i, j): 0 (match), 1 (insert), 2 (delete), or -1 if the path does not visit
-    it. Item b has ``lengths[b]`` rows and ``target_lengths[b]`` columns.
+    it. Grid b has ``lengths[b]`` rows and ``target_lengths[b]`` columns; other cells are padding.
     """
     return _kernels(moves).are_paths(moves, lengths, target_lengths)  # type: ignore[no-any-return]
 

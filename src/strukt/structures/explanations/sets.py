@@ -9,7 +9,10 @@ from strukt.structures.explanations.wording import listed, out_of_range, unknown
 
 
 def indicators(entries: Iterable[tuple[str, int]], length: int) -> str | None:
-    """Return a clause about the first of named entries that is neither 0 nor 1; None if there is none."""
+    """Return a clause about the first entry that is neither 0 nor 1; None if there is none.
+
+    ``entries`` are pairs of a name and a value.
+    """
     for name, value in entries:
         if value < 0:
             return unknown(name, value, length, "0 or 1")

@@ -136,6 +136,7 @@ def _bracket(items: Items) -> tuple[Tensor, Tensor]:
 
 
 def _fake(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:
+    """Return a tensor with the shape of the result of `_find_tilt`, for tracing."""
     return scores.new_empty(len(scores))
 
 

@@ -95,6 +95,7 @@ def _solve(order: Tensor, factor: Tensor) -> Tensor:
 
 
 def _fake(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
+    """Return a tensor with the shape of the result of `_combinations`, for tracing."""
     return torch.empty_like(kernel)
 
 

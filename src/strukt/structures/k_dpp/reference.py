@@ -34,7 +34,7 @@ class Determinantal(SubsetEvents):
     def log_partition(self, *arguments: Any) -> Tensor:
         """Return the log-partition ``(batch,)``; time O(m n^3) for m determinants.
 
-        m is about half the largest of k and 8 sqrt(k) + 20, and at most n / 2 + 1.
+        m is about half the larger of k and 8 sqrt(k) + 20, and at most n / 2 + 1.
         """
         items = Items.load(*arguments)
         tilt = find_tilt(items)

@@ -249,7 +249,7 @@ def _exponentials(logs: Array, single_root: bool, weights: Array, ranks: Array |
 
 @inner
 def _heads_first(heads: Array) -> Array:
-    """Return the words of a tree, each after its head."""
+    """Return the words of the tree ``heads (n,)``, counted from 0, in an order in which each follows its head."""
     n = heads.shape[0]
     order, placed, made = np.empty(n, np.int64), np.zeros(n + 1, np.bool_), 0
     placed[0] = True
@@ -271,7 +271,7 @@ def _one_more(mantissa: float, rank: float) -> tuple[float, float]:
 
 @inner
 def _log_of_one_more(mantissa: float, rank: float) -> float:
-    """Return the log of one plus a number."""
+    """Return the log of one plus a number, given its mantissa and rank; a plain number has rank 0."""
     if rank > 0.0:
         return np.log(mantissa) + rank * LOG_UP  # type: ignore[no-any-return]
     return np.log1p(as_double(mantissa, rank))  # type: ignore[no-any-return]

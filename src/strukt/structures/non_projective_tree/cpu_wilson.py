@@ -171,9 +171,9 @@ def _eliminate(weights: Array) -> None:
 
 @inner
 def _ways(weights: Array, i: int, j: int) -> Array:
-    """Return the log-weights whose sum is the weight of the arc from word i to its head j after eliminations.
+    """Return the logs of the weights that add up to that of the arc from word i to its head j after eliminations.
 
-    The first is the weight of the arc itself, the others are those of paths through each word later than both.
+    The first is the weight of the arc itself, the others are those of the paths through each word after both.
     """
     m, n = max(i, j - 1), weights.shape[1]
     ways = np.empty(n - m)

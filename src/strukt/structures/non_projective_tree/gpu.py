@@ -174,7 +174,7 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
     batch, n, _ = arcs.shape
     log_partition, chart = inside(arcs, lengths, single_root)
-    roots = log_partition  # not read unless single
+    roots = log_partition  # not read unless single_root
     if single_root:
         roots = outside(arcs, lengths, single_root, torch.ones_like(log_partition), chart)[..., 0]
     lengths = lengths.masked_fill(~(log_partition > NEG_INF), 0)  # NaN, too: a walk would leave the memory
@@ -248,8 +248,8 @@ def _as_numbers(memory: Tensor) -> tuple[Tensor, Tensor]:
 def _launch(name: str, arcs: Tensor, lengths: Tensor, single_root: bool, *more: Tensor | None) -> None:
     """Launch a kernel of `gpu_matrix_tree` with one program for each item.
 
-    There is no pipelining (one stage), because loops read numbers that they wrote.
-    A program works on tiles of 32 rows and 64 columns of a matrix: larger tiles would not fit into registers.
+    There is no pipelining (one stage), because loops read numbers that they wrote. A program works on tiles of 32
+    rows and 64 columns of a matrix: larger tiles would not fit into registers.
     """
     from strukt.structures.non_projective_tree import gpu_matrix_tree  # needs Triton
 

@@ -178,10 +178,9 @@ def derivative(
 ):  # fmt: skip
     """Write the gradient of <`outside`, directions>.
 
-    The gradient with respect to scores is written to ``grads (batch, n, n + 1)``, that with respect to ``factors
-    (batch,)`` to ``growths
-    (batch,)``. The elimination runs again, now with changes along the directions; ``changes`` is a workspace of 2
-    batch n (n + 1) numbers.
+    The gradient with respect to scores is written to ``grads (batch, n, n + 1)``, that with respect to
+    ``factors (batch,)`` to ``growths (batch,)``. The elimination runs again, now with changes along the
+    directions; ``changes (batch, 2, n, n + 1)`` is their workspace.
     """
     item, width = tl.program_id(0).to(tl.int64), n + 1
     wm, we, tops = parts_of(workspace, workspace_powers, item, n)

@@ -58,7 +58,8 @@ def required_edges(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 def events(heads: Tensor, scores: Tensor, lengths: Tensor, n: int) -> Tensor:
     """Return events ``(batch, count, n, n)`` from heads ``(batch, count, n - 1)``.
 
-    They are -1 where no edge is, and for trees whose ``scores (batch, count)`` are -inf.
+    They are -1 in entries that are not edges i < j within the lengths, and for trees whose
+    ``scores (batch, count)`` are -inf.
     """
     used = heads.unsqueeze(-1) == torch.arange(max(n, 1), device=heads.device)
     real = pairs(lengths, n).unsqueeze(1) & (scores > NEG_INF)[..., None, None]
