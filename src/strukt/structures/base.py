@@ -24,7 +24,8 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     """Structures of one kind with the scores of their parts, in batches.
 
     Args:
-        scores: The score tensors, the main scores first. Batch axes come before part axes.
+        scores: The score tensors, the main scores first. Batch axes come before part axes; those of later scores
+            that all items share have size 1, or are left out.
         lengths: ``batch``, or None if every item is as long as the scores.
         options: The structure's options, Booleans or integers, in the order of its constructor.
         validate_args: Whether to check values as well as shapes; on by default; see

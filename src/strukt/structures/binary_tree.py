@@ -121,7 +121,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
 def crossed(used: Tensor) -> Tensor:
     """Return a mask ``(..., n + 1, n + 1)`` of the spans that cross a span of the mask ``used``; time O(n^2)."""
-    return _crossed_from_the_right(used) | _crossed_from_the_right(_mirrored(used)).flip(-1, -2).mT
+    return _crossed_from_the_right(used) | _mirrored(_crossed_from_the_right(_mirrored(used)))
 
 
 def _mirrored(used: Tensor) -> Tensor:

@@ -33,8 +33,8 @@ OF_RANGES = ", or a tuple of two of these"
 class SubsetStructure(IndicatorStructure, abc.ABC):
     """Subsets as events ``batch + (n,)``: 1 for items taken, 0 for items left out, -1 for padding.
 
-    The first two score tensors are those of taking each item and of leaving it out, ``batch + (n,)``; the first
-    constant is the smallest size ``batch``, the last one the largest.
+    The first score tensor is that of taking each item, ``batch + (n,)``, the second that of leaving it out, with
+    batch axes of size 1 if shared. The first constant is the smallest size, ``batch``, the last one the largest.
     """
 
     def _are_structures(self, event: Tensor) -> Tensor:
