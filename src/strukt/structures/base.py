@@ -140,7 +140,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
 
     @abc.abstractmethod
     def _candidates(self) -> Tensor:
-        """Return a superset of all events of one full-length item, ``(candidates, *event_shape)``."""
+        """Return all events of one full-length item and perhaps others; ValueError if there are too many."""
 
     def _check_values(self) -> None:
         """Raise ValueError if an argument other than scores and lengths has an invalid value."""

@@ -62,7 +62,7 @@ class BatchedTensors(Distribution):
         return f"{type(self).__name__}({shapes})"
 
     def _with_scores(self, *scores: Tensor) -> Self:
-        """Return the distribution with other scores of the same shapes."""
+        """Return the distribution with other scores; lengths, constants and options stay the same."""
         return self._rebuilt(scores, self.lengths, self.constants)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:

@@ -75,7 +75,7 @@ def sparsemap(
 
 
 def _in_batch(distribution: ExactInference, flat: SparseMAP) -> SparseMAP:
-    """Return a result with one batch axis as one with the batch axes and the class of the distribution."""
+    """Restore the batch axes of the distribution in a result with one batch axis, and record its class."""
     tensors = {
         field.name: distribution._to_batch(getattr(flat, field.name))
         for field in fields(flat)

@@ -164,7 +164,7 @@ def _prices(trees: Trees, budget: int, most: int) -> tuple[Tensor, Tensor, int]:
 def _step(dual: _Dual, damping: Tensor) -> Tensor:
     """Return the prices after a damped Newton step, at which active budgets would be met on the same face.
 
-    ``damping (batch,)`` is added to the diagonal of the curvature: the larger it is, the shorter is the step.
+    ``damping (batch,)`` is added to the diagonal of the curvature: the larger it is, the shorter the step.
     """
     active = ((dual.prices > 0) | (dual.excess > 0)).to(dual.prices)
     system = dual.curvature * active.unsqueeze(-1) * active.unsqueeze(-2)

@@ -17,8 +17,8 @@ def build(n: int, spans: Sequence[int], arcs: Sequence[int]) -> Program:
     head h; ``by_end[i, h, j]`` and ``by_start[j, h, i]`` hold the same, in other orders, so that runs are
     consecutive. ``behind[h, j, i]`` and ``before[h, i, j]`` are the totals of all trees of the span from i to j
     with the arc from a word h to their head, where h is before the span, and after it. ``halves[i, j, h, 0]`` is
-    the total of the trees whose head is that of the first child, ``halves[i, j, h, 1]`` that of the second. Time
-    O(n^4).
+    the total, without the weight of the span itself, of the trees whose head is that of the first child,
+    ``[..., 1]`` of those whose head is that of the second. Time O(n^4).
 
     Args:
         n: The number of words.

@@ -52,7 +52,10 @@ def store(m, e, d, place, on, mantissa, exponent, change, CHANGES: tl.constexpr)
 
 @triton.jit
 def add_terms(total, top, rise, mantissa, exponent, change, AXIS: tl.constexpr, CHANGES: tl.constexpr):
-    """Add the terms of a tile along an axis to sums: mantissas, exponents and changes; they are not normalised."""
+    """Add the terms of a tile along AXIS to the sums ``total``, ``top``, ``rise``: mantissas, exponents, changes.
+
+    Return the new sums, which are not normalised.
+    """
     higher = tl.maximum(top, tl.max(exponent, AXIS))
     down, by = scale(top - higher, total), scale(exponent - tl.expand_dims(higher, AXIS), mantissa)
     total = total * down + tl.sum(mantissa * by, AXIS)

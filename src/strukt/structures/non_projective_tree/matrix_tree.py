@@ -161,7 +161,7 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
 def relative(arcs: Tensor, lengths: Tensor) -> Tensor:
     """Return scores minus the best score of each word, which shifts log-partition and expected score equally.
 
-    Where there is no arc, as in the padding, the result is -inf.
+    ``arcs`` and the result are ``(batch, n, n + 1)``; -inf where there is no arc, as in the padding.
     """
     n = arcs.shape[1]
     index = torch.arange(n + 1, device=arcs.device)

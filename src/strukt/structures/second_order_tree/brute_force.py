@@ -18,8 +18,8 @@ def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: 
     Args:
         length: The number of words in use.
         arcs: ``(n, n + 1)``; ``[m, h]`` scores head h for word m + 1; h = 0 is the root.
-        siblings: ``(n, n, n + 1)``: ``[m, k, h]`` scores word m + 1 as the next dependent after word k + 1 on one
-            side of h.
+        siblings: ``(n, n, n + 1)``; ``[m, k, h]`` scores the words m + 1 and k + 1 as neighbouring dependents of h
+            on one side of it, k + 1 nearer to it.
         single_root: Whether exactly one word depends on the root.
     """
     table = projective_tree(length, arcs, single_root)

@@ -81,10 +81,10 @@ class SpanTree(SpanStructure):
 
 
 def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:
-    """Infer whether the last axis holds labels.
+    """Infer from the shapes whether the last axis of ``spans`` holds labels.
 
     Raises:
-        ValueError: If both readings are possible.
+        ValueError: If both readings are possible, and there are no lengths to decide.
     """
     if spans.dim() < 3 or spans.shape[-2] != spans.shape[-3]:
         return False
