@@ -22,7 +22,7 @@ MOST_STEPS = 200
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; see `reference.subset`."""
+    """Return ``clip(x - t, 0, 1)``, with t such that each row ``(rows, d)`` sums to its size; see `reference`."""
     rows = scores.detach().contiguous().numpy()
     result = empty(rows.shape, rows.dtype)
     if rows.size:
@@ -63,8 +63,12 @@ def _subset(scores: Array, sizes: Array, result: Array, start: int, step: int) -
 
 @inner
 def _threshold(values: Array, size: float) -> float:
+    """Return the t, from -1 to 0, for which the sum of ``clip(values - t, 0, 1)`` is the size.
+
+    The value of rank floor(size) + 1 must be 0.
+    """
     low, high = -1.0, 0.0
-    # Exactly the threshold if size is an integer k and the scores of ranks k and k + 1 are 1 or more apart.
+    # This is the solution if size is an integer k and the scores of ranks k and k + 1 are 1 or more apart.
     t = high
     for _ in range(MOST_STEPS):
         total, free = 0.0, 0

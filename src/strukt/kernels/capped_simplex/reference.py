@@ -14,10 +14,11 @@ STEPS = 60
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """Return ``clip(x - t, 0, 1)`` with sum ``size`` in each row ``(rows, d)``; -inf maps to 0.
+    """Return ``clip(x - t, 0, 1)``, with t such that each row ``(rows, d)`` sums to its size ``(rows,)``.
 
-    A row with NaN or +inf, or whose size is NaN, becomes NaN. A negative size counts as 0. Graphs of
-    ``torch.compile`` do not check sizes, so no size may lead to an index out of bounds.
+    Scores of -inf map to 0, and all others to 1 if the size is at least their number. A row with NaN or +inf, or
+    whose size is NaN, becomes NaN. A negative size counts as 0. Graphs of ``torch.compile`` do not check sizes, so
+    no size may lead to an index out of bounds.
     """
     heights = scores.double()
     possible = heights > -torch.inf

@@ -1,4 +1,4 @@
-"""Proximal maps that fuse scores, that is, make close ones equal: neighbours by total variation, any by OSCAR."""
+"""Proximal maps that make close scores equal: neighbours only (total variation), or any (OSCAR)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
 
     ``scores``, x in the formula, are ``(rows, d)``, and weights ``(rows,)``. A score of -inf stays, and separates
     the scores before and after it; NaN or +inf makes its row NaN. The derivatives are those of z without the
-    shift, as functions that are invariant to shifts of a row need.
+    shift; they suit functions that are invariant to shifts of a row, such as sparsemax.
     """
     return call(_VARIATION, scores, weight)  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ NUMBERS = 8
 
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
-    """Return True if there are scores, in single or double precision, and a program's workspace is not too large.
+    """Return True if there are scores, in float32 or float64, and a program's workspace is not too large.
 
     See `strukt.kernels.dispatch`.
     """

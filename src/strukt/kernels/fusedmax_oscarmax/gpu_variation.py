@@ -39,7 +39,7 @@ def variation(scores, weights, result, workspace, rows, d, R: tl.constexpr):
 
 @triton.jit
 def _top(source, on, d, R: tl.constexpr):
-    """Return the largest score of each row: NaN if one is NaN or +inf, 0 if all are -inf."""
+    """Return the largest score of each row, ``(R,)``: NaN if one is NaN or +inf, 0 if all are -inf."""
     top = tl.full([R], float("-inf"), tl.float64)
     wrong = top > 0.0
     for j in range(d):
@@ -53,21 +53,22 @@ def _top(source, on, d, R: tl.constexpr):
 def _bound(source, on, top, weight, lower, upper, knots, d, R: tl.constexpr):
     """Write the bounds within which each entry equals the next one, ``lower`` and ``upper (d, R)``.
 
-    At the last entry of a run, both bounds are the zero of the derivative. The derivative is a piecewise linear
-    function of the entry: at each knot from ``low`` to ``high`` its slope and intercept rise by the stored
-    changes. These follow ``knots (2 d, R)`` in memory, in the same shape.
+    Runs of finite scores are solved separately. At the last entry of a run, both bounds are its solution, the zero
+    of the derivative of the least cost; see `prox`. The derivative is a piecewise linear function of the entry: at
+    each knot from ``low`` to ``high`` its slope and intercept rise by the stored changes. These follow ``knots
+    (2 d, R)`` in memory, in the same shape.
     """
     slopes, intercepts = knots + 2 * d * R, knots + 4 * d * R
     none = tl.zeros([R], tl.int32)
     low, high = none + d, none + (d - 1)
-    side = tl.zeros([R], tl.float64)  # the weight; 0 at the first entry of a run
+    weight_before = tl.zeros([R], tl.float64)  # 0 at the first entry of a run
     value = tl.load(source, on, NONE).to(tl.float64) - top
     for j in range(d):
         following = tl.load(source + j + 1, on & (none + j < d - 1), NONE).to(tl.float64) - top
         here = on & (value != NONE)
         ends = following == NONE
-        slope, intercept = tl.full([R], 1.0, tl.float64), -value - side
-        other_slope, other_intercept = tl.full([R], 1.0, tl.float64), -value + side
+        slope, intercept = tl.full([R], 1.0, tl.float64), -value - weight_before
+        other_slope, other_intercept = tl.full([R], 1.0, tl.float64), -value + weight_before
         limit = tl.where(ends, 0.0, -weight)
         at, active = low * R, here & (low <= high)
         active = active & (slope * tl.load(knots + at, active, 0.0) + intercept <= limit)
@@ -98,12 +99,15 @@ def _bound(source, on, top, weight, lower, upper, knots, d, R: tl.constexpr):
         tl.store(slopes + high * R, -other_slope, goes_on)
         tl.store(intercepts + high * R, weight - other_intercept, goes_on)
         tl.debug_barrier()
-        value, side = following, tl.where(goes_on, weight, 0.0)
+        value, weight_before = following, tl.where(goes_on, weight, 0.0)
 
 
 @triton.jit
 def _follow(target, on, top, lower, upper, d, R: tl.constexpr):
-    """Write the entries, from the last to the first, each as near to the next as its bounds permit."""
+    """Write the solution minus its largest entry; ``lower (d, R)`` is overwritten.
+
+    From the last entry to the first, each is as near to the next as its bounds permit.
+    """
     value = tl.zeros([R], tl.float64)
     largest = tl.full([R], float("-inf"), tl.float64)
     for step in range(d):

@@ -1,4 +1,4 @@
-"""Proximal maps in compiled loops, or without Numba in plain Python over NumPy arrays.
+"""The proximal maps of total variation and OSCAR in Numba, or without it in plain Python over NumPy arrays.
 
 They are computed in float64, and the maximum of each row is subtracted before rounding: probabilities depend only
 on differences, of which rounded large scores would keep few digits.
@@ -18,16 +18,17 @@ from strukt.kernels.memory import empty
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the proximal map of total variation in O(d) per row (Johnson 2013)."""
+    """Return the proximal map of total variation ``(rows, d)``, in O(d) time per row (Johnson 2013)."""
     return _run(_variation, scores, weight)
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """Return the proximal map of OSCAR in O(d log d) per row: isotonic regression (Zhong and Kwok 2012)."""
+    """Return the proximal map of OSCAR ``(rows, d)``, in O(d log d) time per row (Zhong and Kwok 2012)."""
     return _run(_oscar, scores, weight)
 
 
 def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tensor:
+    """Return a kernel's result for scores ``(rows, d)`` and weights ``(rows,)``, on the device of the scores."""
     rows = scores.detach().cpu().contiguous().numpy()
     result = empty(rows.shape, rows.dtype)
     if rows.size:
@@ -38,12 +39,12 @@ def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tenso
 
 @kernel
 def _variation(scores: Array, weights: Array, result: Array, start: int, step: int) -> None:
-    """Write the maps of rows: ``scores`` and ``result (rows, d)``, ``weights (rows,)``."""
+    """Write the map of total variation: ``scores`` and ``result (rows, d)``, ``weights (rows,)``."""
     d = scores.shape[1]
     knots, changes, bounds = np.empty(2 * d), np.empty((2 * d, 2)), np.empty((d, 2))
     values = np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
-        _lower(scores[row], values)
+        _subtract_largest(scores[row], values)
         first = 0
         while first < d:
             last = first
@@ -52,11 +53,11 @@ def _variation(scores: Array, weights: Array, result: Array, start: int, step: i
             if last > first:
                 _fuse(values[first:last], weights[row], knots, changes, bounds)
             first = last + 1
-        _lower(values, result[row])
+        _subtract_largest(values, result[row])
 
 
 @inner
-def _lower(values: Array, result: Array) -> None:
+def _subtract_largest(values: Array, result: Array) -> None:
     """Write values minus the largest one; if all are -inf, they stay, and with a NaN or +inf, all become NaN."""
     top, wrong = np.float64(values[0]), 0
     for j in range(values.shape[0]):
@@ -73,7 +74,7 @@ def _lower(values: Array, result: Array) -> None:
 
 @inner
 def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Array) -> None:
-    """Fuse one run of scores without gaps in place, by dynamic programming over the last entry.
+    """Replace one run of finite scores by its map, by dynamic programming from the first entry to the last.
 
     The least cost, as a function of the last entry, has a piecewise linear derivative: at each knot from ``low``
     to ``high`` the slope and the intercept of the line rise by a row of ``changes``. To advance by one entry, the
@@ -108,6 +109,7 @@ def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Ar
 
 @inner
 def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, intercept: float) -> float:
+    """Return the zero of a derivative as in `_fuse`, given the line before its first knot."""
     while low <= high and slope * knots[low] + intercept <= 0.0:
         slope, intercept = slope + changes[low, 0], intercept + changes[low, 1]
         low += 1
@@ -116,24 +118,24 @@ def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, in
 
 @kernel
 def _oscar(scores: Array, weights: Array, result: Array, start: int, step: int) -> None:
-    """Write the maps of rows: ``scores`` and ``result (rows, d)``, ``weights (rows,)``."""
+    """Write the map of OSCAR: ``scores`` and ``result (rows, d)``, ``weights (rows,)``."""
     d = scores.shape[1]
     means, sizes, values = np.empty(d), np.empty(d, np.int64), np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
-        _lower(scores[row], values)
+        _subtract_largest(scores[row], values)
         order, count = np.argsort(-values), 0
         for j in range(d):
             count += int(values[j] != -np.inf)
         _isotonic(values, order[:count], weights[row], means, sizes)
-        _lower(values, result[row])
+        _subtract_largest(values, result[row])
 
 
 @inner
 def _isotonic(values: Array, order: Array, weight: float, means: Array, sizes: Array) -> None:
-    """Run isotonic regression by pooling adjacent violators (PAV), in place.
+    """Replace finite scores by the map of OSCAR: isotonic regression by pooling adjacent violators (PAV).
 
-    The scores, each minus the weight times the number of smaller ones, are fitted by values that fall along the
-    order.
+    The scores, each minus the weight times the number of those after it in the order, are fitted by values that do
+    not rise along the order.
 
     Arrays: ``values (d,)``; ``order``, the indices of the finite scores, descending; workspace ``means`` and
     ``sizes (d,)``.

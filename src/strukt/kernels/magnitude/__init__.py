@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 LARGE = 1e8
-"""The size up to which float64 represents logarithms to 1e-8."""
+"""The absolute value up to which neighbouring numbers of float64 are about 1e-8 apart."""
 
 FEW = 10_000
-"""The number of entries up to which a sum of squares is faster than extremes; for more, BLAS starts threads."""
+"""The most values for which a sum of squares is faster than minimum and maximum; for more, BLAS starts threads."""
 
 
 def are_within(values: npt.NDArray[Any], bound: float) -> bool:
@@ -33,12 +33,13 @@ def are_within(values: npt.NDArray[Any], bound: float) -> bool:
 
 
 def beyond(scores: Sequence[Tensor], log_partition: Callable[[], Tensor]) -> bool:
-    """Return True if the logarithms of some item are too large.
+    """Return True if the logarithms of some item may exceed `LARGE` in absolute value.
 
     Args:
         scores: Score tensors on the CPU.
-        log_partition: Function that returns the log-partition of each item. It is called only if some score is far
-            below 0 and none far above: penalties that only structures of negligible weight have are harmless.
+        log_partition: Function that returns the log-partition of each item. It is called only if some score is
+            below ``-LARGE`` and none is above ``LARGE``. Such penalties are harmless unless every structure of an
+            item has one, so that the log-partition is below ``-LARGE``, too.
     """
     low = False
     for score in scores:

@@ -9,6 +9,7 @@ from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.magnitude import gpu_look
 
 BLOCK = 4096
+"""The number of scores that a Triton program checks."""
 
 
 def fits(score: Tensor) -> bool:
@@ -17,7 +18,7 @@ def fits(score: Tensor) -> bool:
 
 
 def are_ordinary(values: tuple[Tensor, ...], bound: float) -> bool:
-    """Return True if all scores are -inf, or numbers within the bound."""
+    """Return True if each score is -inf, or a number from -bound to bound; False if one is NaN."""
     is_odd = torch.zeros(1, dtype=torch.int32, device=values[0].device)
     with device_of(values[0]):
         for score in values:

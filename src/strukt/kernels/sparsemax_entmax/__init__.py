@@ -21,6 +21,10 @@ def _map(
     sensitivity: Callable[..., Tensor],
     nested: bool = True,
 ) -> Callable[[Tensor, Tensor], Tensor]:
+    """Define the operator of a map, and return its differentiable function of scores and alpha.
+
+    The arguments ``pull``, ``sensitivity`` and ``nested`` are those of `map_function`.
+    """
     schema = "(Tensor scores, Tensor alpha) -> Tensor"
     result = operator(__package__, name, schema, compute, lambda scores, alpha: torch.empty_like(scores))
     function = map_function(result, pull, sensitivity, nested)
@@ -28,11 +32,11 @@ def _map(
 
 
 entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.entmax_sensitivity)
-"""Map scores ``(rows, d)`` and alpha ``(rows,)`` above 0 to probabilities ``(rows, d)``; rows of -inf to zeros."""
+"""Map scores ``(rows, d)``, for alpha ``(rows,)`` above 0, to probabilities; rows of only -inf become zeros."""
 
 normmax = _map(
     "normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity, nested=False
 )
-"""Map scores ``(rows, d)`` and alpha ``(rows,)`` above 1 to probabilities ``(rows, d)``; rows of -inf to zeros."""
+"""Map scores ``(rows, d)``, for alpha ``(rows,)`` above 1, to probabilities; rows of only -inf become zeros."""
 
 __all__ = ["entmax", "gain", "normmax", "residual", "residual_product", "slope"]

@@ -4,7 +4,8 @@ At threshold 0, the weight of the largest score is already 1, so the threshold i
 one threshold have weight 0 at all higher ones: the candidates are the others, and they become fewer with each
 step. For normmax, and for entmax up to alpha = 2, the sum is convex in the threshold, so Newton's steps never
 overshoot, and for sparsemax they end exactly at the solution (Michelot 1986). For entmax below alpha = 1, all
-scores except -inf have positive weight. Above 2, its unknown is the smallest weight; see `_smallest_weight`.
+scores except -inf have positive weight. Above alpha = 2, the unknown is the smallest weight instead of the
+threshold; see `_smallest_weight`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor:
+    """Return the result of a kernel, in the shape of ``main (rows, d)``; the others are ``(rows,)``."""
     rows, *more = (value.detach().contiguous().numpy() for value in (main, *others))
     result = empty(rows.shape, rows.dtype)
     if rows.size:
@@ -55,7 +57,9 @@ def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor
 def _map(
     scores: Array, scales: Array, powers: Array, roots: Array, result: Array, start: int, step: int
 ) -> None:
-    """Write ``t ** root`` over its sum, with t = 1 + scale (score - largest - s) whose ``t ** power`` sum to one.
+    """Write the weights ``t ** root`` of each row, divided by their sum; softmax if the scale is 0.
+
+    Here t = 1 + scale (score - largest - s), with a threshold s such that the ``t ** power`` sum to one.
 
     Arrays: ``scores`` and ``result (rows, d)``; ``scales``, ``powers`` and ``roots (rows,)``.
     """
@@ -89,6 +93,7 @@ def _largest(scores: Array) -> float:
 
 @inner
 def _softmax(scores: Array, top: float, result: Array) -> None:
+    """Write the softmax of ``scores (d,)``, of which ``top`` is the largest, to ``result (d,)``."""
     most, total = scores.dtype.type(top), 0.0
     for j in range(scores.shape[0]):
         result[j] = typed_exp(scores[j] - most)
@@ -101,7 +106,10 @@ def _softmax(scores: Array, top: float, result: Array) -> None:
 
 @inner
 def _collect(scores: Array, top: float, scale: float, values: Array, places: Array) -> int:
-    """Write the candidates, as scores minus the largest, and their places; return their number."""
+    """Write the candidates' scores minus the largest to ``values``, and their indices to ``places``.
+
+    The candidates have positive weight at threshold 0. Return their number.
+    """
     d, count = scores.shape[0], 0
     bound = scores.dtype.type(top - 1.0 / scale if scale > 0.0 else -np.inf)
     for first in range(0, d, BLOCK):
@@ -118,7 +126,7 @@ def _collect(scores: Array, top: float, scale: float, values: Array, places: Arr
 
 @inner
 def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, float]:
-    """Return the sum of t ** power over positive t, and its rate of decrease in s."""
+    """Return the sum of ``t ** power``, with t = 1 + scale (value - s) above 0, and its rate of decrease in s."""
     total, slope = 0.0, 0.0
     if power == 1.0:
         for j in range(values.shape[0]):
@@ -140,7 +148,10 @@ def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, f
 
 @inner
 def _newton(values: Array, places: Array, count: int, scale: float, power: float) -> tuple[float, int]:
-    """Return the threshold, approached from below, and the number of candidates that then have positive weight."""
+    """Return the threshold, approached from below, and the number of candidates that then have positive weight.
+
+    These candidates are moved to the front of ``values`` and ``places``.
+    """
     s = 0.0
     for _ in range(MOST_STEPS):
         total, slope = _sums(values[:count], s, scale, power)
@@ -168,7 +179,7 @@ def _excess(total: float, scale: float) -> float:
 
 @inner
 def _raise(values: Array, s: float, scale: float, root: float) -> None:
-    """Replace scores minus the largest by weights ``t ** root``."""
+    """Replace scores minus the largest by weights ``t ** root``, with t as in `_map`; 0 if t is not positive."""
     for j in range(values.shape[0]):
         t = scale * (values[j] - s)
         if root == 1.0:
@@ -181,9 +192,10 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
 
 @inner
 def _weights_above_two(scores: Array, places: Array, scale: float, weights: Array) -> None:
-    """Write weights for alpha above 2: solve for the smallest one, as their sum is not convex in the threshold.
+    """Write ``weights`` of the candidates, before division by their sum, for alpha above 2.
 
-    Small weights are high roots of the score minus the threshold, a difference that would cancel.
+    The unknown is the smallest weight, because the sum is not convex in the threshold. Besides, small weights are
+    high roots of the score minus the threshold, a difference that would cancel.
     """
     for j in range(weights.shape[0]):
         weights[j] = scores[places[j]]
@@ -247,7 +259,7 @@ def _smallest_weight(gaps: Array, scale: float) -> float:
 
 @inner
 def _scatter(weights: Array, places: Array, result: Array) -> None:
-    """Write weights, divided by their sum, to their places among zeros."""
+    """Write weights, divided by their sum, to the entries of ``result (d,)`` at ``places``, and 0 elsewhere."""
     total = 0.0
     for j in range(weights.shape[0]):
         total += weights[j]

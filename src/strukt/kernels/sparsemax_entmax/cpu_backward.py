@@ -75,7 +75,7 @@ def _pull(
         mean = mean / total if total > 0.0 else 0.0
         for k in range(count):
             first, last = pieces[k], min(pieces[k] + PIECE, d)
-            _turn(result[row, first:last], direction[row, first:last], shift, mean)
+            _multiply(result[row, first:last], direction[row, first:last], shift, mean)
 
 
 @inner
@@ -89,7 +89,7 @@ def any_bits(bits: Array) -> bool:
 
 @inner
 def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.float64:
-    """Return the direction at the smallest positive probability."""
+    """Return the entry of the direction at the smallest positive probability; 0 if there is none."""
     smallest, place, d = np.inf, 0, probabilities.shape[0]
     for first in range(0, d, PIECE):
         last = min(first + PIECE, d)
@@ -133,8 +133,8 @@ def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]
 
 
 @inner
-def _turn(weights: Array, direction: Array, shift: float, mean: float) -> None:
-    """Replace weights by their products with the direction minus shift and mean."""
+def _multiply(weights: Array, direction: Array, shift: float, mean: float) -> None:
+    """Replace weights by their products with the direction minus shift and mean; those of 0 stay 0."""
     for j in range(weights.shape[0]):
         weight, move = np.float64(weights[j]), np.float64(direction[j])
         change = weight * difference(difference(move, shift), mean)

@@ -1,4 +1,4 @@
-"""Fused Numba kernels of gains and of their gradients, which skip pieces without support."""
+"""Fused Numba kernels of gains and of their gradients, which skip pieces of a row without support."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
 
 
 def _run(function: Callable[..., None], points: Tensor, result: Tensor, *others: Tensor) -> Tensor:
+    """Fill ``result`` by a kernel of points, their bits and the others; by zeros if points have no entries."""
     values, *more = (value.detach().contiguous().numpy() for value in (points, *others))
     if values.size:
         bits = values.view(f"i{values.itemsize}")
@@ -133,6 +134,7 @@ def _slopes(points: Array, bits: Array, alphas: Array, result: Array, start: int
 
 @inner
 def _changes(points: Array, b: float) -> float:
+    """Return the sum in `_slopes` over a piece of a row, before the division by alpha."""
     total = 0.0
     for j in range(points.shape[0]):
         p = np.float64(points[j])

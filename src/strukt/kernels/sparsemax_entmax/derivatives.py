@@ -14,7 +14,8 @@ from strukt.kernels.functions import formula_function
 from strukt.kernels.operator import operator
 
 MOST = 0.8
-"""Negative powers are at most the largest number of the type to this power, so that sums of them are finite."""
+"""Negative powers of probabilities are at most ``largest ** MOST``, with the largest number of their type, so that
+sums of them are finite."""
 
 
 def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
@@ -25,7 +26,10 @@ def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _least(exponent: Tensor, cut: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the smallest p whose power stays finite, ``(rows, 1)``, for the rows ``cut``; 0 for others."""
+    """Return the p whose power is the largest allowed by `MOST`, ``(rows, 1)``, where the mask ``cut`` is True.
+
+    It is 0 for other rows. Both arguments are ``(rows,)``, and the exponent is negative where ``cut`` is True.
+    """
     most = torch.finfo(dtype).max ** MOST
     return torch.where(cut, most ** (1.0 / torch.where(cut, exponent, -1.0)), 0.0).unsqueeze(-1)
 
@@ -48,11 +52,12 @@ def curve(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
+    """Return `entmax_pull` in PyTorch: ``s (v - <s, v> / sum s)`` for a direction v, with s as above."""
     weights = _powers(probabilities, (2.0 - alpha).to(probabilities.dtype))
     if not weights.shape[-1]:
         return weights
-    # Above alpha = 2, one weight may exceed all others by far. The mean is then close to its direction, and
-    # differences cancel. So this direction is subtracted from all, and its change balances the others.
+    # Above alpha = 2, one s may exceed all others by far. The mean is then close to its entry of v, and
+    # differences cancel. So this entry is subtracted from all; its change is minus the sum of the other changes.
     place = weights.argmax(-1, keepdim=True)
     moves, others = direction - direction.gather(-1, place), weights.scatter(-1, place, 0.0)
     total = weights.gather(-1, place) + others.sum(-1, keepdim=True)
@@ -74,12 +79,12 @@ _PULL = formula_function(
 
 
 def entmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the Jacobian with respect to the scores times a direction ``(rows, d)``."""
+    """Return the Jacobian of entmax with respect to the scores, times a direction, both ``(rows, d)``."""
     return call_backward(_PULL, direction, probabilities, alpha)  # type: ignore[no-any-return]
 
 
 def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative with respect to alpha ``(rows, d)``.
+    """Return the derivative of entmax with respect to alpha, ``(rows, d)``.
 
     On the support ``(p ** b - 1) / b = x - tau`` with b = alpha - 1, so a change of alpha moves p like a change of
     the scores by ``-d/db (p ** b - 1) / b``. That is ``-phi(b log p) (log p) ** 2``, where
@@ -115,8 +120,8 @@ def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
 def alpha_norm(points: Tensor, alpha: Tensor) -> Tensor:
     """Return the norm ``(sum p ** alpha) ** (1 / alpha)`` of each row of points p >= 0, ``(rows,)``.
 
-    The points are divided by the largest first, so that their powers cannot all underflow. The norm is the same
-    for any divisor, which therefore needs no derivative.
+    A row is divided by its largest entry first, so that its powers cannot all underflow; the norm is multiplied
+    by it. The result is the same for any divisor, which therefore needs no derivative.
     """
     if not points.shape[-1]:
         return points.sum(-1)
@@ -127,9 +132,9 @@ def alpha_norm(points: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for normmax, w = p / norm(p), the sum of w, and the derivatives of w with respect to the scores.
+    """Return, for normmax, w = p / norm(p), the sum of w, and the derivatives of w at a fixed threshold.
 
-    The derivatives are ``w ** (1 - b) / b`` with b = alpha - 1.
+    The derivative of each w with respect to its score is ``w ** (1 - b) / b`` with b = alpha - 1.
     """
     norm = alpha_norm(probabilities, alpha)
     norm = torch.where(norm > 0, norm, 1.0)
@@ -138,14 +143,17 @@ def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor,
 
 
 def normmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the Jacobian with respect to the scores times a direction, ``(rows, d)``: the centred change of w."""
+    """Return the Jacobian of normmax with respect to the scores, times a direction, both ``(rows, d)``.
+
+    The threshold moves by the mean direction under p, so that the powers ``w ** alpha`` still sum to one.
+    """
     _, total, slopes = _unnormalised(probabilities, alpha.to(probabilities.dtype))
     change = slopes / total * (direction - (probabilities * direction).sum(-1, keepdim=True))
     return change - probabilities * change.sum(-1, keepdim=True)
 
 
 def normmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """Return the derivative with respect to alpha, ``(rows, d)``.
+    """Return the derivative of normmax with respect to alpha, ``(rows, d)``.
 
     It follows from ``w ** b = x - tau`` on the support, where the powers ``w ** alpha`` sum to one.
     """

@@ -4,7 +4,8 @@
 
 is the expected score minus the negative entropy of Tsallis (1988), whose limit for large alpha is 0. The loss of a
 target is the gain of the prediction minus that of the target (Blondel, Martins and Niculae 2020). Targets of
-`residual` and `residual_product` are classes, ``(rows,)`` of int64, or points, ``(rows, d)``.
+`residual` and `residual_product` are points, ``(rows, d)``, or classes, ``(rows,)`` of int64, which stand for
+one-hot points.
 """
 
 from __future__ import annotations
@@ -93,13 +94,18 @@ def slope(points: Tensor, alpha: Tensor) -> Tensor:
 
 
 def residual_product(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
-    """Return the inner product of each row of a direction with ``values - target``, ``(rows,)``."""
+    """Return the inner product of each row of a direction with ``values - target``, ``(rows,)``.
+
+    Values and directions are ``(rows, d)``, targets points or classes.
+    """
     if target.is_floating_point():
         return (direction * (values - target)).sum(-1)
     return (direction * values).sum(-1) - direction.gather(-1, target.unsqueeze(-1)).squeeze(-1)
 
 
 class _Residual(Batched):
+    """Autograd function of `residual`."""
+
     forward = staticmethod(forward_of(_RESIDUAL))
 
     @staticmethod
@@ -130,5 +136,8 @@ _Residual.Eager = _EagerResidual
 
 
 def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
-    """Return ``scale (points - target)``, ``(rows, d)``, for a scale ``(rows,)``; differentiable."""
+    """Return ``scale (points - target)``, ``(rows, d)``, for a scale ``(rows,)``; targets are points or classes.
+
+    The result is differentiable in all arguments but classes.
+    """
     return call_backward(_Residual, scale, points, target)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ FORWARD = {2.0: 1, 1.5: 1}
 """The values of alpha with a specialised forward kernel, and the factor by which it multiplies `REGISTERS`."""
 
 BACKWARD = {2.0: 1, 1.5: 2}
-"""The values of alpha with a specialised backward kernel, and the factors."""
+"""The values of alpha with a specialised backward kernel, and the factor by which it multiplies `REGISTERS`."""
 
 ANY = 4
 """The factor of the kernels for any other alpha, which compute powers."""
@@ -31,15 +31,16 @@ TILE = 1 << 14
 """The number of registers for a tile of a longer row."""
 
 BLOCK = 1 << 12
-"""The number of entries that kernels of gains read at a time, which read each entry once."""
+"""The most entries that the kernels of gains and residuals read at a time; they read each entry once."""
 
 SHORT = 512
-"""The number of entries of a program that processes several rows."""
+"""The most entries of a program that processes several rows."""
 
 OF_WARP = 512
 """The number of registers of a warp that hold entries, unless that takes more than `MOST_WARPS`."""
 
 MOST_WARPS = 16
+"""The most warps of a program."""
 
 
 class Tiles(NamedTuple):
@@ -51,7 +52,7 @@ class Tiles(NamedTuple):
 
 
 def fits(scores: Tensor, *others: Tensor) -> bool:
-    """Return True if there are scores of single or double precision; see `strukt.kernels.dispatch`."""
+    """Return True if scores are float32 or float64, and no argument is empty; see `strukt.kernels.dispatch`."""
     return scores.dtype in REGISTERS and all(tensor.numel() > 0 for tensor in (scores, *others))
 
 
@@ -142,13 +143,15 @@ def _tiles(d: int, each: int, shared: bool) -> tuple[Tiles, int]:
 
 
 def _block(d: int) -> int:
+    """Return the number of entries of a row that a kernel of gains or residuals reads at a time."""
     return min(_power_of_two(d), BLOCK)
 
 
 def _power_of_two(d: int) -> int:
-    """Return the smallest power of two of at least d, and of at least 16: the number of entries of a tile."""
+    """Return the smallest power of two that is at least d and 16."""
     return max(1 << (d - 1).bit_length(), 16)
 
 
 def _warps(registers: int) -> int:
+    """Return the number of warps of a program whose entries take this number of registers."""
     return min(max(registers // OF_WARP, 1), MOST_WARPS)

@@ -23,7 +23,7 @@ CURVED = tl.constexpr(2)
 """Weights ``(1 + b (score - centre - unknown)) ** (1 / b)``, or the limit for b = 0; the threshold is unknown."""
 
 GAPS = tl.constexpr(3)
-"""Weights ``(b (score - centre)) ** (1 / b)``."""
+"""Weights ``(b (score - centre)) ** (1 / b)``, 0 below the centre; the slopes count scores from the centre up."""
 
 SMALLEST = tl.constexpr(4)
 """Weights ``(b (score - centre) + unknown ** b) ** (1 / b)``; the unknown is the weight of the centre."""
@@ -86,7 +86,7 @@ def _solve(
     x, source, target, on, top, centre, unknown, b, d, TOLERANCE: tl.constexpr, KIND: tl.constexpr,
     HELD: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """Solve for the unknown of each row for which the weights sum to one, and write the weights over their sum.
+    """Solve for the unknown of each row for which the weights sum to one; write the weights divided by their sum.
 
     A row is finished when rounding hides the difference of the sum from one.
     """
@@ -211,7 +211,7 @@ def _least(x, source, on, top, b, d, HELD: tl.constexpr, B: tl.constexpr):
 
 @triton.jit
 def _ranked(x):
-    """Return integers in the order of floating-point numbers."""
+    """Return the bits of floating-point numbers as integers in the same order."""
     if x.dtype == tl.float64:
         bits = x.to(tl.int64, bitcast=True)
         return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
@@ -222,7 +222,7 @@ def _ranked(x):
 
 @triton.jit
 def _unranked(rank, like):
-    """Return the floating-point numbers of the integers of `_ranked`, in the type of ``like``."""
+    """Return the floating-point numbers, in the type of ``like``, for which `_ranked` returns these integers."""
     if like.dtype == tl.float64:
         return (rank ^ ((rank >> 63) & 0x7FFFFFFFFFFFFFFF)).to(tl.float64, bitcast=True)
     else:

@@ -48,7 +48,7 @@ def _deformed_log(p, alpha, ALPHA: tl.constexpr):
 
 @triton.jit
 def residual(scales, points, targets, result, d, CLASS: tl.constexpr, B: tl.constexpr):
-    """Write a tile of points minus the target, times the scale of its row.
+    """Write the points of a tile minus their targets, times the scale of the row.
 
     Arrays: ``scales (rows,)``, ``points (rows, d)``, ``result (rows, d)``, and ``targets``, which are classes
     ``(rows,)`` if CLASS, else points ``(rows, d)``.

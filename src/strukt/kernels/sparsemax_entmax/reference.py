@@ -48,9 +48,10 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor) -> Tensor:
-    """Return the weights exp_b((x - max x - s) / unit), divided by their sum.
+    """Return the weights exp_b((x - max x - s) / unit), divided by their sum, ``(rows, d)``.
 
-    The threshold s, at most ``most``, is such that the weights to the given power sum to one.
+    The threshold s, at most ``most``, is such that the weights to the power of ``power`` sum to one. All arguments
+    but the scores are ``(rows, 1)``.
     """
     top = scores.amax(-1, keepdim=True) if scores.shape[-1] else scores.new_zeros(len(scores), 1)
     heights = scores.double() - torch.where(top == -torch.inf, 0.0, top.double())
@@ -65,7 +66,10 @@ def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor)
 
 
 def _solve_gaps(scores: Tensor, b: Tensor) -> Tensor:
-    """Return entmax for b of at least 1: the size of the support and the smallest weight, both by bisection."""
+    """Return entmax ``(rows, d)`` for b of at least 1, ``(rows, 1)``; smaller b count as 1.
+
+    Bisection determines the smallest score of the support, then its weight.
+    """
     b = b.clamp(min=1.0)
     ranked = scores.double().sort(dim=-1, descending=True).values
     last = ((ranked > -torch.inf).sum(-1, keepdim=True) - 1).clamp(min=0)
@@ -85,6 +89,10 @@ def _solve_gaps(scores: Tensor, b: Tensor) -> Tensor:
 
 
 def _gap_weights(scores: Tensor, least: Tensor, smallest: Tensor, b: Tensor) -> Tensor:
+    """Return ``(b (x - least) + smallest ** b) ** (1 / b)`` for scores x from ``least`` on, and 0 below it.
+
+    All arguments but the scores are ``(rows, 1)``; ``smallest`` is the weight of the score ``least``.
+    """
     gaps = b * (scores - least)
     raised = (gaps.clamp(min=0.0) + smallest**b) ** (1.0 / b)
     return torch.where(gaps > 0.0, raised, torch.where(gaps == 0.0, smallest, 0.0))
