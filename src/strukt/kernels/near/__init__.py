@@ -8,8 +8,8 @@ A pair is near if its distance i - j is one of the 2g from -g to g without 0, wi
 
 Rows are ``(batch, n, 2g, h, r)``, with 1 instead of 2g or h if all distances or channels share them; weights
 ``(2g, h, r)``. The numbers W are a band ``(batch, n, h, 2g)``, with a column for each distance, 0 where j is no
-position. `spread` and `banded` convert between bands and tensors of all pairs. `reference` and `cpu` implement the
-derivatives of the form.
+position. `spread` and `banded` convert between bands and tensors of all pairs. `reference` and `cpu` compute the
+derivatives of the sum.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from strukt.kernels.near import reference
 
 
 class _Shapes(NamedTuple):
+    """The buckets, and the shapes of the rows A (left) and B (right)."""
+
     buckets: Buckets
     left: torch.Size
     right: torch.Size
@@ -65,6 +67,7 @@ def banded(pairs: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _backend(rows: Tensor) -> Any:
+    """Return the module of this package that computes on the device of a tensor: `cpu` or `reference`."""
     return dispatch.select(__package__, rows) or reference
 
 
@@ -107,7 +110,7 @@ def _banded(pairs: Tensor, buckets: Buckets) -> Tensor:
 
 
 _FORM = (_scores, _left, _right, _weights)
-"""The derivatives of the form, for `strukt.kernels.multilinear`."""
+"""The derivatives of the sum with respect to W, A, B and w, each a function of the others, for `multilinear`."""
 
 _PLACES = (_spread, _banded)
 """The derivatives of the inner product of a band and a tensor of all pairs, with respect to pairs and band."""

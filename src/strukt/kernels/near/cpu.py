@@ -29,7 +29,7 @@ def sums(
 
 
 def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return the derivative with respect to the weights, ``(2g, h, r)``; arguments as in `reference.weights`."""
+    """Return the derivative of the sum with respect to the weights, ``(2g, h, r)``; see `reference.weights`."""
     sizes = buckets.places - 2, band.shape[2], left.shape[-1]
     result = left.new_zeros(_threads(band, sizes[-1]), *sizes)
     _run(_weights, band, buckets, band, left, right, result)
@@ -37,11 +37,12 @@ def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tens
 
 
 def _threads(band: Tensor, rank: int) -> int:
+    """Return the number of threads for a band whose scores have ``rank`` terms each."""
     return jit.thread_count(band.shape[0] * band.shape[1], band.numel() * rank)
 
 
 def _run(kernel: Any, band: Tensor, buckets: Buckets, *arguments: Any) -> None:
-    """Call a kernel for all positions of all items, in threads."""
+    """Call ``kernel(*arguments, diagonals, start, step)`` on threads, for all positions of all items."""
     diagonals = [(place - 1, offset) for place, offset in buckets.diagonals(band.shape[1])]
     arrays = (part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in arguments)
     rank = next(part.shape[-1] for part in arguments if isinstance(part, Tensor) and part is not band)
@@ -50,7 +51,7 @@ def _run(kernel: Any, band: Tensor, buckets: Buckets, *arguments: Any) -> None:
 
 @jit.inner
 def _row(rows: Any, item: int, position: int, column: int, channel: int) -> Any:
-    """Return the terms of a row; columns or channels may share rows."""
+    """Return the terms ``(r,)`` of a row; the column or channel is ignored if all share the row."""
     return rows[item, position, min(column, rows.shape[2] - 1), min(channel, rows.shape[3] - 1)]
 
 
@@ -80,7 +81,11 @@ def _scores(left: Any, right: Any, weights: Any, band: Any, diagonals: Any, star
 def _sums(
     band: Any, rows: Any, weights: Any, result: Any, sign: int, diagonals: Any, start: int, step: int
 ) -> None:
-    """Add weighted rows to ``result``, which is laid out as rows. The other arrays are those of `_scores`."""
+    """Add to each row of ``result`` the sum over near positions of their rows times weights and band.
+
+    With sign 1, ``result`` has the shape of the left rows, and ``rows`` are the right ones; with -1 vice versa.
+    The other arrays are those of `_scores`.
+    """
     batch, n, channels, _ = band.shape
     rank = rows.shape[4]
     for position in range(*jit.rows_of(batch * n, start, step)):
@@ -99,7 +104,10 @@ def _sums(
 
 @jit.kernel
 def _weights(band: Any, left: Any, right: Any, result: Any, diagonals: Any, start: int, step: int) -> None:
-    """Add the derivatives to ``result (threads, 2g, h, r)``. The other arrays are those of `_scores`."""
+    """Add the derivatives with respect to the weights to ``result (threads, 2g, h, r)``.
+
+    The other arrays are those of `_scores`.
+    """
     batch, n, channels, _ = band.shape
     rank = left.shape[4]
     for position in range(*jit.rows_of(batch * n, start, step)):

@@ -21,7 +21,10 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
 
 
 def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """Return the products of rows and band, summed over the pairs of each distance: ``(2g, h, r)``."""
+    """Return the derivative of the sum with respect to the weights, ``(2g, h, r)``.
+
+    It is the products of both rows and the band, summed over the pairs of each distance.
+    """
     _, n, channels, _ = band.shape
     result = left.new_zeros(buckets.places - 2, channels, left.shape[-1])
     for place, offset in buckets.diagonals(n):
@@ -34,9 +37,10 @@ def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tens
 def sums(
     band: Tensor, rows: Tensor, weights: Tensor, shape: torch.Size, buckets: Buckets, sign: int
 ) -> Tensor:
-    """Return, for each position, the sum of the rows of near positions times weights and band, in the given shape.
+    """Return, for each position, the sum of the rows of near positions times weights and band.
 
-    With sign 1, the result is for positions i of pairs i, j, and the rows are those of j; with -1 vice versa.
+    With sign 1, the result is for the positions i of pairs i, j, and ``rows`` are those of j; with -1 vice versa.
+    ``shape`` is the shape of the result, ``(batch, n, 2g, h, r)`` with 1 for axes to sum over.
     """
     result = rows.new_zeros(shape)
     for place, offset in buckets.diagonals(band.shape[1]):
@@ -47,5 +51,5 @@ def sums(
 
 
 def _at(rows: Tensor, place: int) -> Tensor:
-    """Return the rows of a place, ``(batch, n, h, r)``."""
+    """Return the rows for the distance of a place, counted from 1: ``(batch, n, h, r)``."""
     return rows[:, :, place - 1 if rows.shape[2] > 1 else 0]

@@ -1,4 +1,7 @@
-"""Numba kernels that sum scores at places, and subtract from gradients there, without intermediate arrays."""
+"""Numba kernels that sum the scores of events, and subtract from gradients at the events' places.
+
+PyTorch would need intermediate arrays.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
     """Return the log-probability of one event for each item, ``(batch,)``; scores are summed in double precision.
 
     Args:
-        scores: Each ``(g, ...)``, where consecutive batch / g items share their scores.
+        scores: Each ``(g, ...)``, where g divides the batch, and consecutive batch / g items share their scores.
         dims: The number of part axes of each score tensor.
         places: For each score tensor the flat indices of an event's entries, ``(batch, count)``; -1 for none.
         log_partition: ``(batch,)``, the log-partition of each item.
@@ -31,7 +34,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
+    """Return the negatives of gradients ``(batch,)``; 0 for impossible events, with ``log_prob`` -inf."""
     values = log_prob.numpy()
     weight = np.zeros(len(values), values.dtype)
     _opposites(grad.contiguous().numpy(), values, weight)
@@ -45,7 +48,7 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
 
 
 def _rows(value: Tensor) -> Array:
-    """Return a row for each item or group of items."""
+    """Return scores or gradients ``(g, ...)`` as an array ``(g, size)``; a view if they are contiguous."""
     return value.detach().contiguous().numpy().reshape(value.shape[0], -1)
 
 

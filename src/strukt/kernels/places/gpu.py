@@ -14,6 +14,7 @@ from strukt.kernels.places import reference
 from strukt.kernels.places.reference import Places
 
 BLOCK = 128
+"""The number of places, or of items, that a Triton program processes at a time."""
 
 
 def fits(batch: Tensor) -> bool:
@@ -35,7 +36,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
+    """Return the negatives of gradients ``(batch,)``; 0 for impossible events, with ``log_prob`` -inf."""
     from strukt.kernels.places import gpu_sums
 
     result = torch.empty_like(log_prob)
@@ -63,7 +64,7 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
 
 
 def _arguments(rows: Scores, places: Places) -> tuple[Places, tuple[tuple[int, int, int], ...]]:
-    """Return contiguous places, and for each tensor the sizes that `gpu_sums.used_places` describes."""
+    """Return contiguous places, and for each tensor of scores the sizes that `gpu_sums.used_places` describes."""
     sizes = (
         (row[:1].numel(), place.shape[1], max(len(place) // max(len(row), 1), 1))
         for row, place in zip(rows, places, strict=True)

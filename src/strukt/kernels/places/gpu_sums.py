@@ -8,7 +8,7 @@ import triton.language as tl
 
 @triton.jit
 def used_places(places, sizes, item, k):
-    """Return the offset of an item's row of scores, the item's places number k in it, and a mask of valid places.
+    """Return the offset of an item's row of scores, the item's k-th places in it, and a mask of valid places.
 
     Args:
         places: ``(items, count)``, -1 for none.
@@ -50,9 +50,10 @@ def opposites(grads, log_probs, result, batch, B: tl.constexpr):
 
 @triton.jit
 def subtract(parts, places, sizes, weights, TENSORS: tl.constexpr, B: tl.constexpr):
-    """Subtract the weight of each item, ``weights (items,)``, from ``parts`` at its places.
+    """Subtract the weight of each item, ``weights (items,)``, from the gradients ``parts`` at its places.
 
-    ``parts``, ``places`` and ``sizes`` are tuples as in `log_prob`. Items may share places.
+    ``parts``, ``places`` and ``sizes`` are tuples with one array for each tensor, as in `log_prob`. Items may
+    share a row of gradients, so the subtraction is atomic.
     """
     item = tl.program_id(0).to(tl.int64)
     weight = tl.load(weights + item)

@@ -14,7 +14,7 @@ from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals
 
 
 class LogProb(torch.autograd.Function):
-    """Autograd function of the log-probability of one event for each item, ``(batch,)``, in `is_plain` code.
+    """Autograd function of the log-probability of one event for each item, ``(batch,)``, in plain eager mode.
 
     The score of an event is linear in the scores, and its gradient is the event's parts. They are added to the
     negative marginals in place, so that a training step takes the memory of one gradient.
@@ -60,12 +60,12 @@ class LogProb(torch.autograd.Function):
 
 
 def _kernels(tensor: Tensor) -> Any:
-    """Return the module of this package that computes on the device of a tensor."""
+    """Return the module of this package that computes on the device of a tensor: `cpu`, `gpu` or `reference`."""
     return dispatch.select(__package__, tensor) or reference
 
 
 def _differentiable(ctx: Any, arguments: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
-    """Return the gradients by differentiable operations."""
+    """Return the gradients of the scores, times ``grad``, by differentiable operations; None if not required."""
     scores = arguments[: len(ctx.places)]
     with torch.enable_grad():
         value = log_ratio(sum_of_totals(scores, ctx.dims, ctx.places), ctx.oracles.log_partition(*arguments))

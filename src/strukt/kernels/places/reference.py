@@ -9,8 +9,8 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.semiring import NEG_INF
 
 Places = tuple[Tensor, ...]
-"""The type of places: for each score tensor, the indices of the scores that an event uses in an item's flattened
-scores, ``sample_shape + batch + (count,)``; -1 for none.
+"""The type of an event's places. For each score tensor: the indices of the scores that the event uses, in an
+item's flattened scores, ``sample_shape + batch + (count,)``; -1 for none.
 """
 
 
@@ -68,7 +68,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 
 
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the negatives of gradients ``(batch,)``, 0 for impossible events."""
+    """Return the negatives of gradients ``(batch,)``; 0 for impossible events, with ``log_prob`` -inf."""
     return -grad.masked_fill(log_prob == NEG_INF, 0.0)
 
 
@@ -80,6 +80,7 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
 
 
 def _subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
+    """Subtract weights ``(batch,)`` from one tensor of gradients ``(g, ...)``, at ``place (batch, count)``."""
     groups, batch = part.shape[0], place.shape[0]
     values = weight.unsqueeze(-1).expand(place.shape).masked_fill(place < 0, 0.0)
     index = place.clamp(min=0)
