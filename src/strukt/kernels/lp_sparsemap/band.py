@@ -23,9 +23,10 @@ MOST_STEPS = 400
 
 @kernel
 def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
-    """Write the projection of ``x (d,)`` to ``p (d,)``, and ``labels (d,)``; return 1 if a plane binds it, else 0.
+    """Write the projection of ``x (d,)`` to ``p (d,)``, and the labels of its coordinates to ``labels (d,)``.
 
-    ``costs (d,)`` is the normal of the planes that bound the band.
+    ``costs (d,)`` is the normal of the planes that bound the band. Return 1 if a plane binds the projection, or
+    both planes are the same, else 0.
     """
     total = 0.0
     for j in range(x.shape[0]):
@@ -34,10 +35,10 @@ def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Arra
     tight = 1 if low == high else 0
     if total > high:
         tight = 1
-        _settle(x, costs, _multiplier(x, costs, high, total), high, p)
+        _write_point(x, costs, _multiplier(x, costs, high, total), high, p)
     elif total < low:
         tight = 1
-        _settle(x, costs, _multiplier(x, costs, low, total), low, p)
+        _write_point(x, costs, _multiplier(x, costs, low, total), low, p)
     for j in range(x.shape[0]):
         labels[j] = FREE if 0.0 < p[j] < 1.0 else FIXED
     return tight
@@ -45,7 +46,7 @@ def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Arra
 
 @inner
 def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
-    """Return the t at which the cost meets the target, given the cost at 0."""
+    """Return the t for which ``clip(x - t costs, 0, 1)`` costs the target; ``total`` is the cost for t = 0."""
     above = total > target
     low, high = _bracket(x, costs, above)
     t = 0.0
@@ -73,7 +74,10 @@ def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
 
 @inner
 def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
-    """Return 0 and a t beyond which no coordinate moves, in ascending order, as the bracket of the solution."""
+    """Return the bracket of the solution: 0 and a t beyond which no coordinate moves, in ascending order.
+
+    The solution is positive if the cost at 0 is ``above`` the target, else negative.
+    """
     bound = 0.0
     for j in range(x.shape[0]):
         if costs[j] != 0.0:
@@ -83,8 +87,8 @@ def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
 
 
 @inner
-def _settle(x: Array, costs: Array, t: float, target: float, p: Array) -> None:
-    """Write the point at a multiplier, corrected once for rounding of large scores."""
+def _write_point(x: Array, costs: Array, t: float, target: float, p: Array) -> None:
+    """Write ``clip(x - t costs, 0, 1)`` to ``p``, after one more Newton step, against rounding of large scores."""
     total, slope = 0.0, 0.0
     for j in range(x.shape[0]):
         p[j] = x[j] - t * costs[j]

@@ -15,10 +15,10 @@ from strukt.kernels.lp_sparsemap.state import Faces, Graph
 
 
 class Projection:
-    """The projection Pi of moves onto the directions of all faces of a graph, for a batch; it is symmetric."""
+    """The symmetric projection Pi of moves onto the directions that all faces of a graph share, for a batch."""
 
     def __init__(self, graph: Graph, faces: Faces, free: Array) -> None:
-        """Store the faces, batch first, and the mask of variables ``(batch, V)`` that can move."""
+        """Store the faces, batch first, and the mask of variables that can move, ``(batch, V)``, 0.0 or 1.0."""
         self._graph, self._faces, self._free = graph, faces, free
 
     def __call__(self, direction: Tensor) -> Tensor:
@@ -31,9 +31,10 @@ class Projection:
 
 
 def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
-    """Return the marginals with the derivative of ``projection(moved)``; differentiable any number of times.
+    """Return the marginals as a function of ``moved``, whose derivative is the projection.
 
-    All tensors are ``(batch, V)``.
+    All tensors are ``(batch, V)``. The result is differentiable any number of times; derivatives of the marginals
+    themselves are cut off.
     """
     return _Marginals.apply(moved, marginals, projection)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -41,7 +42,7 @@ def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
 def _one_by_one(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Tensor, int]:
-    """Compute the functions below under ``vmap``: slice by slice, since the faces belong to one batch."""
+    """Apply the vmap rule of the functions below: slice by slice, since the faces belong to one batch."""
     slices = [
         [
             value if axis is None else value.select(axis, i)
@@ -53,7 +54,7 @@ def _one_by_one(
 
 
 class _Marginals(torch.autograd.Function):
-    """Autograd function of precomputed marginals; Pi is their derivative with respect to the scores."""
+    """Autograd function of precomputed marginals: Pi is their derivative with respect to ``moved``."""
 
     @staticmethod
     def forward(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:

@@ -23,9 +23,9 @@ this, relative to its own."""
 
 @kernel
 def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, faces: Faces) -> None:
-    """Write ``normals`` and ``tilts (m,)`` of closed-form factors, and their ``labels``; skip oracles.
+    """Write ``normals``, ``tilts`` and ``labels (m,)`` of closed-form factors to ``faces``; skip oracles.
 
-    Arrays: ``pair_scores (q,)``, ``labels (m,)``, and ``tight (F,)``, the plane or region of each factor's point.
+    The other arrays are those of one item in `State`: ``pair_scores (q,)``, ``labels (m,)`` and ``tight (F,)``.
     """
     for f in range(graph.kinds.shape[0]):
         first, last = graph.starts[f], graph.starts[f + 1]
@@ -43,6 +43,10 @@ def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, fa
 
 @inner
 def _pair_tilts(graph: Graph, score: float, region: int, first: int, faces: Faces) -> None:
+    """Write the tilts of the two copies of a pair, from index ``first`` on, that are not fixed.
+
+    They are the derivatives of the score times m, the probability that both variables are 1.
+    """
     slopes = pair_slopes(region)
     if faces.labels[first] != FIXED and slopes[0] != 0.0:
         faces.tilts[first] = graph.signs[first] * slopes[0] * score
@@ -52,6 +56,7 @@ def _pair_tilts(graph: Graph, score: float, region: int, first: int, faces: Face
 
 @inner
 def _find_normal(graph: Graph, kind: int, first: int, last: int, faces: Faces) -> None:
+    """Write the unit normal of the plane of a face, over the factor's free copies: ``first`` to ``last - 1``."""
     norm = 0.0
     for j in range(first, last):
         if faces.labels[j] == FREE:
@@ -88,6 +93,7 @@ def project_across_faces(graph: Graph, faces: Faces, values: Array) -> None:
 
 @inner
 def _leave_basis(faces: Faces, f: int, values: Array) -> None:
+    """Subtract from ``values (size,)`` their projection onto the basis of oracle f, in place."""
     size = values.shape[0]
     for k in range(faces.basis_counts[f]):
         row = faces.basis[faces.basis_starts[f] + k * size : faces.basis_starts[f] + (k + 1) * size]

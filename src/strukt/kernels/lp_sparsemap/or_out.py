@@ -1,9 +1,10 @@
-"""The projection onto the polytope of a variable that is the OR of others (AD3).
+"""The projection onto the polytope of a variable, the output, that is the OR of others, the inputs (AD3).
 
     0 <= p <= 1,  p_last >= p_i,  p_last <= sum p_i
 
-(Martins et al. 2015, AD3, section 5.2.) Without the last constraint the solution is a pooled average. If that
-breaks the constraint, it holds with equality, which implies all p_last >= p_i: a band remains.
+(Martins et al. 2015, AD3, section 5.2.) Without the last constraint, the output and the largest inputs share their
+mean. If that breaks the constraint, it holds with equality, which implies all p_last >= p_i: what remains is the
+projection onto a band.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
     """Write the projection of ``x (d,)``, the output last, to ``p (d,)``, and ``labels (d,)``.
 
     Return 1 if the last constraint binds the projection, which then lies in its plane, else 0. ``costs``, of at
-    least d entries, is workspace for the plane's normal: 1 for inputs, -1 for the output.
+    least d entries, is workspace for the plane's normal: 1 for inputs, -1 for the output. See `band` for labels.
     """
     n = x.shape[0] - 1
     level = _level(x)

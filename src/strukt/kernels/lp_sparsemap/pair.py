@@ -17,7 +17,7 @@ NEVER, SECOND, FIRST, EXCESS, TOGETHER, APART = 0, 1, 2, 3, 4, 5
 
 @kernel
 def pair(s: float, t: float, c: float) -> tuple[float, float, int]:
-    """Return the optimal a and b for scores s, t and c, and the region of m: the bound that it attains."""
+    """Return the optimal a and b for scores s, t and c, and the region of m."""
     if c >= 0.0:
         if s - t > c or (c == 0.0 and s > t):
             return _clip(s), _clip(t + c), SECOND
@@ -65,5 +65,5 @@ def pair_slopes(region: int) -> tuple[float, float]:
 
 @kernel
 def best_joint(a: float, b: float, c: float) -> float:
-    """Return the best m for given a and b."""
+    """Return the m that maximises ``c m`` for given a and b."""
     return min(a, b) if c >= 0.0 else max(0.0, a + b - 1.0)

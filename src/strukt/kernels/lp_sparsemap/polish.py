@@ -28,7 +28,7 @@ RESTARTS = 3
 
 @inner
 def across(graph: Graph, faces: Faces, free: Array, values: Array, result: Array) -> None:
-    """Write ``E values``, for ``values (V,)``, to ``result (m,)``."""
+    """Write ``E values``, for ``values (V,)``, to ``result (m,)``; values that never move count as 0."""
     for j in range(result.shape[0]):
         result[j] = free[graph.copies[j]] * values[graph.copies[j]]
     project_across_faces(graph, faces, result)
@@ -110,7 +110,7 @@ def _conjugate(
 
 @kernel
 def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
-    """Move an item to the optimum on the faces of its points, as a trial.
+    """Move an item to the optimum on the faces of its points, and set its mode to TRIAL.
 
     Let eta be the scores plus curvature times the centre, nu_f the component of the multipliers of factor f
     orthogonal to its face, and e_f the tilt of the face. The projection of eta + sum_f (e_f - nu_f) is curvature

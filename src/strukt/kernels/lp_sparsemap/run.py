@@ -39,7 +39,7 @@ def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
 
 @kernel
 def advance(graph: Graph, state: State, most: int, start: int, step: int) -> None:
-    """Run one iteration of items whose oracles have computed their points; leave polishing to the caller."""
+    """Run one iteration on the items whose oracles have computed their points; leave polishing to the caller."""
     work, sums, _ = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
@@ -48,7 +48,10 @@ def advance(graph: Graph, state: State, most: int, start: int, step: int) -> Non
 
 @inner
 def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums: Array) -> None:
-    """Project onto all factors; then, except in the last iteration, update the marginals of a running item."""
+    """Project an item onto all factors, then update its marginals if it is running.
+
+    The last iteration updates nothing, and takes back polished points that have not improved.
+    """
     project_factors(graph, state, item, work)
     decide(graph, state, item, sums)
     if state.iterations[item] < most:
@@ -60,6 +63,7 @@ def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums
 
 @inner
 def _workspace(graph: Graph) -> tuple[Array, Array, Faces]:
+    """Allocate workspace for one item: for a factor ``(3, widest)``, for variables ``(V,)``, and for faces."""
     m, count = graph.copies.shape[0], graph.kinds.shape[0]
     none = np.zeros(count, np.int64)
     faces = Faces(np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), none, none)
@@ -68,7 +72,7 @@ def _workspace(graph: Graph) -> tuple[Array, Array, Faces]:
 
 @kernel
 def last_points(graph: Graph, state: State, start: int, step: int) -> None:
-    """Compute the points and faces at the current marginals, for items that have not converged."""
+    """Compute points, labels and planes at the current marginals, for items that have not converged."""
     work, _, _ = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
@@ -77,7 +81,10 @@ def last_points(graph: Graph, state: State, start: int, step: int) -> None:
 
 @kernel
 def gaps(graph: Graph, state: State, result: Array, best: Array, start: int, step: int) -> None:
-    """Write the gap of closed-form factors, ``result (batch,)``, and their best gain, ``best (batch,)``."""
+    """Write sums over closed-form factors: of their gaps, ``result (batch,)``, and best scores, ``best (batch,)``.
+
+    The gap of a factor is the absolute difference between the two scores that `_gain` returns.
+    """
     work = np.empty((2, graph.widest))
     for item in range(start, state.mode.shape[0], step):
         result[item] = best[item] = 0.0
@@ -115,13 +122,17 @@ def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[f
 
 @kernel
 def faces_of_all(graph: Graph, state: State, unit: Array, faces: Faces, start: int, step: int) -> None:
-    """Fill in the faces of all closed-form factors, batch first; pairs have scores ``unit (q,)``."""
+    """Write the faces of all closed-form factors, batch first.
+
+    Tilts are written for ``unit (q,)`` in place of the scores of pairs: with ones, they are the derivatives of m.
+    """
     for item in range(start, state.mode.shape[0], step):
         find_faces(graph, unit, state.labels[item], state.tight[item], _of_item(faces, item))
 
 
 @inner
 def _of_item(faces: Faces, item: int) -> Faces:
+    """Return the faces of one item of a batch."""
     return Faces(
         faces.labels[item],
         faces.normals[item],
@@ -136,10 +147,10 @@ def _of_item(faces: Faces, item: int) -> Faces:
 def project_onto_faces(
     graph: Graph, faces: Faces, free: Array, directions: Array, result: Array, start: int, step: int
 ) -> None:
-    """Write the moves nearest to directions along the faces of all factors; faces have the batch first.
+    """Write to ``result`` the moves along the faces of all factors that are nearest to the directions.
 
     This is the derivative of the marginals, a symmetric projection. ``free``, ``directions`` and ``result`` are
-    ``(batch, V)``.
+    ``(batch, V)``; faces have the batch first.
     """
     m = graph.copies.shape[0]
     y, offset = np.empty(m), np.zeros(m)

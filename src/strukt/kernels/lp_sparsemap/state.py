@@ -9,7 +9,7 @@ import numpy as np
 from strukt.kernels.arrays import Array
 
 BAND, OR_OUT, PAIR, ORACLE = 0, 1, 2, 3
-"""The kinds of factors."""
+"""The kinds of factors: three with closed forms, and ORACLE for all others."""
 
 RUNNING, TRIAL, POLISH, DONE = 0, 1, 2, 3
 """The modes of an item: iterating, testing a polished point, requesting to be polished, or converged."""
@@ -41,7 +41,7 @@ class Graph(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of the items of a batch; the first axis is the items.
+    """The state of the items of a batch: all arrays have the axis of the items first, omitted here.
 
     Attributes:
         scores: ``(V,)``, the scores of the variables; 0 for forbidden ones.

@@ -44,7 +44,6 @@ often right."""
 ADAPT_EVERY = 10
 """The number of iterations between changes of the step size in the first 100 iterations; later it grows."""
 
-
 RESOLUTION = 1e-15
 """The difference between a copy and its marginal that can be a rounding error; times the step size, that of the
 multipliers. It counts as convergence up to `LOOSEST` thresholds, and steps do not grow beyond that."""
@@ -55,7 +54,7 @@ LOOSEST = 1e3
 
 @inner
 def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
-    """Project onto the closed-form factors of an item: write points, labels and planes.
+    """Project onto the closed-form factors of an item: write ``points``, ``labels`` and ``tight`` of its state.
 
     ``work (3, widest)`` is workspace.
     """
@@ -129,7 +128,7 @@ def take_back(graph: Graph, state: State, item: int) -> None:
 
 @inner
 def _disagreement(graph: Graph, state: State, item: int) -> float:
-    """Return the largest difference between a copy and its variable's marginal."""
+    """Return the largest absolute difference between a copy's point and its variable's marginal."""
     result = 0.0
     for j in range(graph.copies.shape[0]):
         result = max(result, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
@@ -156,9 +155,9 @@ def _recenter(state: State, item: int) -> float:
 
 @inner
 def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
-    """Return the largest difference, over variables, of the sum of multipliers from the value at a solution.
+    """Return the largest difference, over variables, of the sum of multipliers from its value at a solution.
 
-    That value is the score minus curvature times the distance of the marginal from the centre.
+    That value is the score minus curvature times (marginal - centre). ``sums (V,)`` is workspace.
     """
     for i in range(sums.shape[0]):
         sums[i] = state.scores[item, i]
@@ -174,7 +173,10 @@ def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
 
 @inner
 def update(graph: Graph, state: State, item: int, sums: Array) -> None:
-    """Move the marginals of an item to its points, and update its multipliers. ``sums (V,)`` is workspace."""
+    """Update the marginals of an item from its points, and then its multipliers; points are over-relaxed in place.
+
+    ``sums (V,)`` is workspace.
+    """
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
     step, scores, curvature = state.step[item], state.scores[item], state.curvature[item]
     for i in range(scores.shape[0]):
@@ -199,7 +201,10 @@ def update(graph: Graph, state: State, item: int, sums: Array) -> None:
 
 @inner
 def _adapt(state: State, item: int, size: float) -> None:
-    """Adapt the step size to balance the primal residual and the dual one; the latter is relative to ``size``."""
+    """Adapt the step size to balance the primal and the dual residual, in some iterations.
+
+    The dual residual is relative to ``size``, the largest multiplier.
+    """
     turn = state.iterations[item]
     if turn % (ADAPT_EVERY * (1 + turn // 100)) != 0:
         return

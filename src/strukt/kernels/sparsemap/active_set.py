@@ -1,12 +1,12 @@
 """SparseMAP by an active set: argmax over mu in M of <scores, mu> - |mu|^2 / 2 (Niculae et al. 2018, equation 5).
 
-The solution is a convex combination of few structures. Each call of the oracle returns the structure of the
-largest gain; the quadratic program over the structures so far is then solved exactly (the min-norm-point
-algorithm, Wolfe 1976; Nocedal and Wright 2006, section 16.5). One call costs O(k^2 + k p + d) for k structures of
-p parts out of d.
+The solution is a convex combination of few structures. The gain of a structure is its score for the gradient of
+the objective, ``scores - mu``. Each call of the oracle returns the structure of the largest gain; the quadratic
+program over the structures so far is then solved exactly (the min-norm-point algorithm, Wolfe 1976; Nocedal and
+Wright 2006, section 16.5). One call costs O(k^2 + k p + d) for k structures of p parts out of d.
 
-The caller runs the oracle: while `is_open`, it passes the parts of the best structure for the scores ``query`` to
-`advance`.
+The caller runs the oracle: as long as `is_open` returns True, it passes the parts of the best structure for the
+scores ``query`` to `advance`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TIED = 1e-10
 
 @inner
 def begin(state: ActiveSet) -> None:
-    """Reset an active set to no structures; its ``main`` scores must be set."""
+    """Reset an active set to no structures, and set the first query; its ``main`` scores must be set."""
     state.counters[:] = 0
     state.gap[0] = np.inf
     write(state.query, state.main)
@@ -53,10 +53,10 @@ def begin(state: ActiveSet) -> None:
 
 @inner
 def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
-    """Start from structures of an earlier solution, without affinely dependent or forbidden ones.
+    """Start from structures of an earlier solution; affinely dependent and forbidden ones are left out.
 
     Arrays are those of one item in `strukt.kernels.sparsemap.result.Start`: ``parts (k, p)``, and ``counts``,
-    ``extra`` and ``weights (k,)``.
+    ``extra`` and ``weights (k,)``. If no structure remains, this is `begin`.
     """
     begin(state)
     sum_of_weights = 0.0
@@ -73,14 +73,15 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
         for j in range(state.counters[SIZE]):
             state.weights[j] /= sum_of_weights
         _settle(state)
-        _ask(state)
+        _set_query(state)
 
 
 @inner
 def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls: int, tol: float) -> None:
-    """Add the oracle's structure, whose score is that of its parts plus ``extra``, and set the next query.
+    """Process the oracle's structure: add it if it has a gain, and set the next query or a final phase.
 
-    The first ``count`` entries of ``parts`` are the indices of its parts.
+    The first ``count`` entries of ``parts`` are the indices of its parts; its score is that of its parts plus
+    ``extra``. ``max_calls`` and ``tol`` are those of `strukt.kernels.sparsemap.result.Settings`.
     """
     state.counters[CALLS] += 1
     score = extra + total(state.main, parts, count)
@@ -104,20 +105,23 @@ def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls:
             return
         _start_again(state, parts, count, score)
     _settle(state)
-    _ask(state)
+    _set_query(state)
     if state.counters[CALLS] >= max_calls:
         state.counters[PHASE] = STOPPED
 
 
 @inner
 def fail(state: ActiveSet) -> None:
-    """Record that the query forbids every structure: the item is infeasible, or its face is complete."""
+    """Set the final phase after a query that forbids every structure.
+
+    The item is infeasible, or, if the completion has begun, its face is complete.
+    """
     state.counters[PHASE] = INFEASIBLE if state.counters[PHASE] == OPTIMISING else CONVERGED
 
 
 @inner
 def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
-    """Set the duality gap, given the structure of the largest gain."""
+    """Set the duality gap, given the structure of the largest gain; leave it infinite if the set is empty."""
     if state.counters[SIZE] == 0:
         return
     square, mean = 0.0, 0.0
@@ -130,7 +134,7 @@ def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
 
 @inner
 def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> None:
-    """Restart from one structure, since rounding of huge scores has made the weights imprecise."""
+    """Restart from one structure alone: rounding of huge scores has made the weights imprecise."""
     state.counters[SIZE] = 0
     state.base[0] += score
     _include(state, parts, count, 0.0, 0.0)
@@ -138,10 +142,10 @@ def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> No
 
 @inner
 def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding: float) -> bool:
-    """Add a structure; return False if it is in the set, or in the affine hull of the set without a gain over it.
+    """Add a structure; return False if it is in the set already, or affinely dependent on it without a gain.
 
-    A structure with a gain in the affine hull of the others takes weight from them until one of them has none
-    left, which is removed.
+    A structure that is affinely dependent on the set, but has a gain above ``rounding``, takes weight from the
+    others until one of them has none left and is removed. ``score`` is relative to ``state.base``.
     """
     weight = 0.0
     if state.counters[SIZE] == 0:
@@ -191,8 +195,8 @@ def _settle(state: ActiveSet) -> None:
 
 
 @inner
-def _ask(state: ActiveSet) -> None:
-    """Set the next query to the gradient of the objective, ``main - point``."""
+def _set_query(state: ActiveSet) -> None:
+    """Update the point, and set the next query to the gradient of the objective, ``main - point``."""
     mix(state)
     for i in range(state.query.shape[0]):
         state.query[i] = state.main[i] - state.point[i]

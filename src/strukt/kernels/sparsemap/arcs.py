@@ -9,7 +9,7 @@ from strukt.kernels.sparsemap.state import ActiveSet
 
 @inner
 def load(arcs: Array, n: int, state: ActiveSet) -> None:
-    """Load the scores of an item of n words, ``arcs (words, words + 1)``; padding is never used."""
+    """Write the scores of an item of n words, ``arcs (words, words + 1)``, to ``main``; padding becomes 0."""
     state.main[:] = 0.0
     main = state.main.reshape(arcs.shape)
     for word in range(n):

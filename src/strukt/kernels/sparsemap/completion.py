@@ -1,4 +1,4 @@
-"""Completion of the optimal face by structures of weight 0, so that the derivative is complete.
+"""Completion of an active set by structures of weight 0 that span the optimal face, so that derivatives are exact.
 
 As scores change, the solution moves within its face of the polytope. If scores tie, the optimum may be a
 combination of fewer structures than span the face, and these do not determine how it moves. Two calls of the
@@ -23,29 +23,30 @@ CERTAIN = 1e-12
 
 @inner
 def begin(state: ActiveSet, max_calls: int) -> None:
-    """Start the completion at the optimum."""
-    _ask(state, ABOVE, max_calls)
+    """Start the completion of a set whose weights are optimal; set the first query, or the phase to CONVERGED."""
+    _set_query(state, ABOVE, max_calls)
 
 
 @inner
 def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: float, max_calls: int) -> None:
-    """Add the oracle's structure if it is a new one of the face, and set the next query.
+    """Add the oracle's structure if it is a new one of the face; set the next query, or the phase to CONVERGED.
 
-    A structure of the face has the same gain as the others, up to ``tied``.
+    A structure of the face has the same gain as the others, up to ``tied``. Its ``score`` is relative to
+    ``state.base``, and the first ``count`` entries of ``parts`` are its parts.
     """
     pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score, tied) else 0.0
     if pivot > 0.0:
         append(state, parts, count, state.counters[CALLS] - 1, score, 0.0, pivot)
-        _ask(state, ABOVE, max_calls)
+        _set_query(state, ABOVE, max_calls)
     elif state.counters[PHASE] == ABOVE:
-        _ask(state, BELOW, max_calls)
+        _set_query(state, BELOW, max_calls)
     else:
         state.counters[PHASE] = CONVERGED
 
 
 @inner
 def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: float) -> bool:
-    """Return True if a structure gains as much as the others, and uses all parts of marginal 1."""
+    """Return True if a structure uses all parts of marginal 1, and has the gain of the others, up to ``tied``."""
     if not score > -np.inf:
         return False
     gain = score - total(state.point, parts, count)
@@ -60,10 +61,11 @@ def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: 
 
 
 @inner
-def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
-    """Set the query to the gradient plus a slight step orthogonal to the hull, or end a complete face.
+def _set_query(state: ActiveSet, phase: int, max_calls: int) -> None:
+    """Set the query to the gradient plus a slight step orthogonal to the hull.
 
-    The step moves the parts with marginals between 0 and 1; parts of marginal 0 are forbidden.
+    The step moves the parts with marginals between 0 and 1; parts of marginal 0 are forbidden. If nothing can
+    move, or neither calls nor space for structures are left, set the phase to CONVERGED instead.
     """
     free = _set_direction(state)
     full = state.counters[SIZE] == state.slots.shape[0] - 1 or state.counters[CALLS] >= max_calls
@@ -86,9 +88,9 @@ def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
 
 @inner
 def _set_direction(state: ActiveSet) -> int:
-    """Write pseudo-random numbers minus their projection onto the hull to ``query``.
+    """Write pseudo-random numbers for the free parts, minus their projection onto the affine hull, to ``query``.
 
-    Return the number of free parts, with marginals between 0 and 1.
+    Free parts have marginals between 0 and 1. Return the number of free parts.
     """
     size, free = state.counters[SIZE], 0
     state.query[:] = 0.0

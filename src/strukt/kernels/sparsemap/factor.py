@@ -19,9 +19,9 @@ INDEPENDENT = 1e-9
 
 @inner
 def new_row(state: ActiveSet, parts: Array, count: int) -> float:
-    """Write the row of the factor for one more structure; return its squared pivot.
+    """Write the row of the factor for one more structure, without the pivot; return the squared pivot.
 
-    The pivot is 0 if the structure is in the affine hull of the set, and -1 if it is in the set.
+    The result is 0 if the structure is in the affine hull of the set, and -1 if it is in the set already.
     """
     size, row = state.counters[SIZE], state.factor[state.counters[SIZE]]
     for i in range(count):
@@ -39,7 +39,7 @@ def new_row(state: ActiveSet, parts: Array, count: int) -> float:
         return -1.0
     pivot = count + 1.0
     for j in range(size):
-        row[j] = (row[j] - _inner(row, state.factor[j], j)) / state.factor[j, j]
+        row[j] = (row[j] - _inner_product(row, state.factor[j], j)) / state.factor[j, j]
         pivot -= row[j] * row[j]
     return pivot if pivot > INDEPENDENT * (count + 1.0) else 0.0
 
@@ -48,7 +48,10 @@ def new_row(state: ActiveSet, parts: Array, count: int) -> float:
 def append(
     state: ActiveSet, parts: Array, count: int, origin: int, score: float, weight: float, pivot: float
 ) -> None:
-    """Add a structure whose row of the factor `new_row` has written."""
+    """Add a structure whose row of the factor `new_row` has written, with the squared pivot that it returned.
+
+    ``origin``, ``score`` and ``weight`` are entries of `ActiveSet`.
+    """
     size = state.counters[SIZE]
     slot = state.slots[size]
     for i in range(count):
@@ -62,7 +65,7 @@ def append(
 
 @inner
 def remove(state: ActiveSet, leaving: int) -> None:
-    """Remove a structure; rotations make the factor triangular again."""
+    """Remove the structure of index ``leaving``; rotations make the factor triangular again."""
     size, factor = state.counters[SIZE] - 1, state.factor
     slot = state.slots[leaving]
     for i in range(leaving, size):
@@ -85,7 +88,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
 
 @inner
 def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
-    """Solve L' x = right, and write x to ``out``, both ``(k,)``."""
+    """Solve L' x = right, and write x to ``out``, both ``(k,)``, for the structures in use."""
     size = state.counters[SIZE]
     write(out[:size], right[:size])
     for i in range(size - 1, -1, -1):
@@ -97,21 +100,23 @@ def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
 
 @inner
 def solve_forward(state: ActiveSet, out: Array) -> None:
-    """Solve L x = out, and write x to ``out (k,)``."""
+    """Solve L x = out in place, ``(k,)``, for the structures in use."""
     for i in range(state.counters[SIZE]):
-        out[i] = (out[i] - _inner(state.factor[i], out, i)) / state.factor[i, i]
+        out[i] = (out[i] - _inner_product(state.factor[i], out, i)) / state.factor[i, i]
 
 
 @inner
 def _solve_from(state: ActiveSet, first: int) -> None:
+    """Update ``solved``, the solutions x of L x = scores and of L x = 1, from index ``first`` on."""
     for i in range(first, state.counters[SIZE]):
         row = state.factor[i]
-        state.solved[0, i] = (state.scores[i] - _inner(row, state.solved[0], i)) / row[i]
-        state.solved[1, i] = (1.0 - _inner(row, state.solved[1], i)) / row[i]
+        state.solved[0, i] = (state.scores[i] - _inner_product(row, state.solved[0], i)) / row[i]
+        state.solved[1, i] = (1.0 - _inner_product(row, state.solved[1], i)) / row[i]
 
 
 @inner
-def _inner(left: Array, right: Array, count: int) -> float:
+def _inner_product(left: Array, right: Array, count: int) -> float:
+    """Return the inner product of the first ``count`` entries."""
     result = 0.0
     for i in range(count):
         result += left[i] * right[i]

@@ -10,7 +10,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel, over_batch, thread_count
 
 DEPENDENT = 1e-5
-"""The pivot of the Cholesky factor below which structures count as affinely dependent."""
+"""The pivot of a Cholesky factor (diagonal entry) below which structures count as affinely dependent."""
 
 
 def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
@@ -40,7 +40,11 @@ def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
 
 
 def _inverse(matrices: Tensor) -> Tensor:
-    """Return inverses; pseudo-inverses if structures are dependent, as they may be after conditional gradients."""
+    """Return the inverses of matrices ``(batch, k, k)``.
+
+    If the structures of some item are affinely dependent, as they may be after conditional gradients, return the
+    pseudo-inverses of all items.
+    """
     factors, _ = torch.linalg.cholesky_ex(matrices)
     if bool((factors.diagonal(dim1=-2, dim2=-1) > DEPENDENT).all()):
         return torch.cholesky_inverse(factors)

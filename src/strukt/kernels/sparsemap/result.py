@@ -75,7 +75,10 @@ def no_start(batch: int, p: int) -> Start:
 
 
 def capacity(d: int, start: Start, settings: Settings) -> int:
-    """Return the capacity of an active set: at most d + 1 structures are affinely independent."""
+    """Return the capacity of an active set that never needs to be enlarged, with one structure to spare.
+
+    At most d + 1 structures are affinely independent, and each call adds at most one.
+    """
     begun: int = start.weights.shape[1]
     return min(d, begun + settings.max_calls) + 2
 
@@ -113,7 +116,7 @@ def solve(
 
 
 def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
-    """Return the indices of the parts that structures use, ``(..., p)``, and their number, ``(...)``.
+    """Return the parts that structures use, as indices ``(..., p)`` padded with 0, and their number ``(...)``.
 
     Args:
         used: ``(..., d)``, True for each part that a structure uses.

@@ -12,7 +12,7 @@ from strukt.kernels.sparsemap.result import Result, Settings, Start, close_item,
 from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, is_open, make, of_item
 
 FIRST_CAPACITY = 62
-"""The initial capacity for structures."""
+"""The initial capacity for structures, in addition to those of the start."""
 
 
 @kernel

@@ -13,7 +13,7 @@ SIZE, CALLS, PHASE = 0, 1, 2
 """The indices into `ActiveSet.counters`."""
 
 OPTIMISING, ABOVE, BELOW, CONVERGED, STOPPED, INFEASIBLE, SETTLING, OPTIMAL = range(8)
-"""The phases: optimising; completing the face in a direction (ABOVE), and against it (BELOW); and three ends.
+"""The phases: optimising; completing the face in a direction (ABOVE), and against it (BELOW); three final ones.
 
 The dense sets of a batch (`strukt.kernels.sparsemap.dense`) have two more phases. SETTLING: the weights still move
 to the optimum of the set. OPTIMAL: the optimum is reached, and the completion of its face has not begun.
@@ -21,7 +21,10 @@ to the optimum of the set. OPTIMAL: the optimum is reached, and the completion o
 
 
 class ActiveSet(NamedTuple):
-    """One item, or many with a leading batch axis: d parts, at most p in a structure, capacity for k structures.
+    """The active set of one item, or of many with a leading batch axis.
+
+    There are d parts, at most p in a structure, and capacity for k structures. Only the entries of the structures
+    in use are valid.
 
     Attributes:
         main: ``(d,)``, the scores of the parts.
@@ -92,7 +95,7 @@ def is_open(state: ActiveSet) -> bool:
 
 @inner
 def mix(state: ActiveSet) -> None:
-    """Write the point, the mean of the structures by their weights."""
+    """Write ``point``, the mean of the structures by their weights."""
     state.point[:] = 0.0
     for j in range(state.counters[SIZE]):
         row, weight = state.parts[state.slots[j]], state.weights[j]
@@ -102,7 +105,7 @@ def mix(state: ActiveSet) -> None:
 
 @inner
 def total(values: Array, parts: Array, count: int) -> float:
-    """Return the sum of values over the parts of a structure."""
+    """Return the sum of ``values (d,)`` over a structure's parts, the first ``count`` indices in ``parts``."""
     result = 0.0
     for i in range(count):
         result += values[parts[i]]

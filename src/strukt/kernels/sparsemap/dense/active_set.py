@@ -16,12 +16,15 @@ from strukt.kernels.sparsemap.state import INFEASIBLE, OPTIMAL, OPTIMISING, SETT
 
 
 def is_open(sets: DenseSets) -> Tensor:
-    """Return True for the items that need another round, ``(batch,)``."""
+    """Return a mask of the items that need another round, ``(batch,)``."""
     return (sets.phases == OPTIMISING) | (sets.phases == SETTLING)
 
 
 def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> None:
-    """Start from structures with weights ``(batch, k)``, without dependent or forbidden ones; k may be 0."""
+    """Start from k structures for each item, with weights ``(batch, k)``; k may be 0.
+
+    Affinely dependent and forbidden structures, and those of weight 0, are left out.
+    """
     for new, weight in zip(structures, weights.unbind(1), strict=True):
         _set_base(sets, new.feasible, new)
         position = sets.position(new, sets.totals(new.parts))
@@ -71,9 +74,16 @@ def _include(sets: DenseSets, answered: Tensor, new: Structures, settings: Setti
 
 
 def _make_space(sets: DenseSets, where: Tensor, score: Tensor, rounding: Tensor, shares: Tensor) -> Tensor:
-    """Let structures in the affine hulls of their sets take weight until another has none left; remove the latter.
+    """Let affinely dependent structures take weight from their sets until a structure has none left; remove it.
 
-    Return the weight that each structure took; 0 if it has no gain over the hull.
+    Return the weight that each new structure took, ``(batch,)``; 0 if its gain is at most ``rounding``.
+
+    Args:
+        sets: The active sets.
+        where: ``(batch,)``, a mask of the items whose new structure is dependent.
+        score: ``(batch,)``, the scores of the new structures, relative to ``base``.
+        rounding: ``(batch,)``, the largest gain that can be a rounding error.
+        shares: ``(batch, k)``, as in `Position`.
     """
     slope = score - (shares * sets.scores).sum(-1)
     gives = sets.used & (shares > 1e-12)

@@ -13,7 +13,7 @@ from strukt.kernels.sparsemap.state import ABOVE, BELOW, CONVERGED, OPTIMAL
 
 
 def is_open(sets: DenseSets) -> Tensor:
-    """Return True for the items that need another round, ``(batch,)``."""
+    """Return a mask of the items that need another round, ``(batch,)``."""
     return (sets.phases == ABOVE) | (sets.phases == BELOW)
 
 
@@ -21,7 +21,7 @@ def begin(sets: DenseSets, settings: Settings) -> None:
     """Start the completion of the items that have reached their optimum."""
     optimal = sets.phases == OPTIMAL
     sets.phases = torch.where(optimal, ABOVE, sets.phases)
-    _ask(sets, optimal, settings)
+    _set_queries(sets, optimal, settings)
 
 
 def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
@@ -35,21 +35,21 @@ def advance(sets: DenseSets, new: Structures, settings: Settings) -> None:
     goes_on = enters | (asked & new.feasible & (sets.phases == ABOVE))
     sets.phases = torch.where(asked, torch.where(enters, ABOVE, BELOW), sets.phases)
     sets.phases = torch.where(asked & ~goes_on, CONVERGED, sets.phases)
-    _ask(sets, goes_on, settings)
+    _set_queries(sets, goes_on, settings)
 
 
 def _is_of_face(sets: DenseSets, new: Structures, score: Tensor) -> Tensor:
-    """Return a mask of structures that gain as much as the others, and use all parts of marginal 1."""
+    """Return a mask of structures, ``(batch,)``, with the gain of the others and with all parts of marginal 1."""
     tied = TIED * (1.0 + sets.base.abs() + new.counts)
     gains_as_much = (sets.gain(new, score) - sets.mean_gain()).abs() <= tied
     certain = sets.point >= 1.0 - CERTAIN
     return new.feasible & gains_as_much & ~(certain & (new.parts == 0.0)).any(-1)
 
 
-def _ask(sets: DenseSets, where: Tensor, settings: Settings) -> None:
-    """Set the queries of the items ``where`` to gradients plus slight steps orthogonal to the hulls.
+def _set_queries(sets: DenseSets, where: Tensor, settings: Settings) -> None:
+    """Set the queries of the items ``where (batch,)`` to gradients plus slight steps orthogonal to the hulls.
 
-    Complete faces are closed.
+    If nothing can move, or no calls are left, set the phase to CONVERGED instead.
     """
     positive = sets.point > CERTAIN
     free = positive & (sets.point < 1.0 - CERTAIN)

@@ -71,7 +71,7 @@ def _started(sets: DenseSets, start: Start) -> tuple[list[Structures], Tensor]:
 
 
 def _result(sets: DenseSets, p: int) -> Result:
-    """Return the active sets on the host, with structures of at most p parts, oldest first."""
+    """Return the active sets on the host, oldest structure first, with p part indices for each."""
     sizes = _array(sets.sizes())
     age = torch.where(sets.origins < 0, torch.iinfo(torch.int64).min - sets.origins, sets.origins)
     age = torch.where(sets.used, age, torch.iinfo(torch.int64).max)

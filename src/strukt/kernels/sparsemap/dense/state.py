@@ -35,7 +35,7 @@ class Structures(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The position of new structures relative to the active sets.
+    """The position of new structures relative to the active sets: in the set, in its affine hull, or outside.
 
     Attributes:
         shares: ``(batch, k)``, x with (G + 1) x = the parts in common, plus 1: for a structure in the affine hull,
@@ -67,6 +67,7 @@ class DenseSets:
         used: ``(batch, k)``, Boolean, the rows that hold a structure.
         counts, scores, weights, origins: ``(batch, k)``, as in `strukt.kernels.sparsemap.state.ActiveSet`.
         base, gap, calls, phases: ``(batch,)``, as in `ActiveSet` and its counters.
+        rows: ``(batch,)``, the indices of the items.
     """
 
     def __init__(self, main: Tensor, k: int) -> None:
@@ -104,7 +105,10 @@ class DenseSets:
         )
 
     def structures(self, used: Tensor, extra: Tensor, feasible: Tensor, origin: int) -> Structures:
-        """Return structures, given Boolean parts ``(batch, d)`` and scores besides those of parts ``(batch,)``."""
+        """Return structures, given Boolean parts ``(batch, d)`` and scores besides those of parts ``(batch,)``.
+
+        ``feasible`` and ``origin`` are those of `Structures`.
+        """
         parts = used.double()
         scores = torch.where(feasible, extra + (self.finite * parts).sum(-1), 0.0)
         return Structures(parts, parts.sum(-1), scores, feasible, origin)
@@ -145,7 +149,11 @@ class DenseSets:
     def append(
         self, where: Tensor, new: Structures, score: Tensor, weight: Tensor, position: Position
     ) -> None:
-        """Add structures to the sets of the items ``where (batch,)``, given their position."""
+        """Add structures to the sets of the items ``where (batch,)``.
+
+        ``score (batch,)`` is relative to ``base``, ``weight`` is ``(batch,)``, and ``position`` that of
+        `position`.
+        """
         slot = (~self.used).int().argmax(-1)
         self.parts[self.rows, slot] = torch.where(where.unsqueeze(-1), new.parts, self.parts[self.rows, slot])
         at = self._at(where, slot)
@@ -175,7 +183,10 @@ class DenseSets:
         return where.unsqueeze(-1) & (k == slot.unsqueeze(-1))
 
     def _update(self, where: Tensor, vector: Tensor, divisor: Tensor) -> None:
-        """Add the outer products of vectors ``(batch, k)``, over divisors, to the inverses; clear unused rows."""
+        """Add the outer product of each vector with itself, divided by its divisor, to the inverses of some items.
+
+        Vectors are ``(batch, k)``, divisors and the mask ``where`` ``(batch,)``. Unused rows and columns become 0.
+        """
         scaled = vector / torch.where(where, divisor, torch.inf).unsqueeze(-1)
         changed = self.inverse + scaled.unsqueeze(-1) * vector.unsqueeze(-2)
         both = self.used.unsqueeze(-1) & self.used.unsqueeze(-2)
@@ -183,4 +194,5 @@ class DenseSets:
 
 
 def _times(matrices: Tensor, vectors: Tensor) -> Tensor:
+    """Return the products of matrices ``(batch, m, n)`` with vectors ``(batch, n)``."""
     return (matrices @ vectors.unsqueeze(-1)).squeeze(-1)
