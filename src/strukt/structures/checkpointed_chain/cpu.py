@@ -61,7 +61,10 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
 def outside(
     unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the marginals of tags ``(batch, n, c)`` and of transitions, times ``weights (batch,)``."""
+    """Return the marginals of tags and of transitions, times ``weights (batch,)``, in the shapes of the scores.
+
+    ``chart`` is that of `inside`.
+    """
     tags, pairs = torch.zeros_like(unary), torch.zeros_like(transition, dtype=torch.float64)
     weights = weights.double()
     lengths = torch.where(weights != 0, lengths, 0)  # weight 0: no gradient, no division by it
@@ -85,6 +88,7 @@ def _starts(n: int) -> range:
 
 
 def _segment(k: int, unary: Tensor, transition: Tensor, lengths: Tensor, states: Tensor) -> Segment:
+    """Return segment k of each chain; after the first, the state at its border replaces the scores there."""
     n, starts = unary.shape[1], _starts(unary.shape[1])
     first, last = starts[k], min(starts[k] + starts.step + 1, n)
     scores = unary[:, first:last].to(torch.float64, copy=True)
@@ -100,19 +104,24 @@ def _steps(transition: Tensor, n: int, first: int, last: int) -> Tensor:
 
 
 def _last_state(segment: Segment, chart: Tensor, log_partition: Tensor) -> Tensor:
-    """Return the state at the last position of a segment ``(batch, c)``; zeros for chains that end before."""
+    """Return the state at the last position of a segment, ``(batch, c)``; zeros for chains that end before it."""
     logs = _normalised(cpu.last_logs(*segment.scores, segment.lengths, chart))
     logs = torch.where(log_partition[:, None] == NEG_INF, NEG_INF, logs)
     return torch.where((segment.lengths == chart.shape[1])[:, None], logs, 0.0)
 
 
 def _following(expected: Tensor, weights: Tensor, segment: Segment) -> Tensor:
-    """Return the logs of the backward sums at the first position of a segment, from its marginals and state."""
+    """Return the logs of the backward sums at the first position of a segment, ``(batch, c)``, up to a constant.
+
+    They follow from the marginals there times weights, ``expected (batch, c)``, and the scores there. They are
+    zeros for chains that end there or before.
+    """
     posterior = expected / weights[:, None]
     possible = torch.where(posterior > 0, posterior.log() - segment.scores[0][:, 0], NEG_INF)
     return torch.where((segment.lengths > 1)[:, None], _normalised(possible), 0.0)
 
 
 def _normalised(logs: Tensor) -> Tensor:
+    """Return rows of logs ``(batch, c)``, shifted so that their exponentials sum to 1; rows of only -inf stay."""
     total = logsumexp(logs, -1).unsqueeze(-1)
     return torch.where(total == NEG_INF, logs, logs - total)

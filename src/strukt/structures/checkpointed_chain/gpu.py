@@ -10,7 +10,7 @@ from strukt.structures.linear_chain import gpu
 
 
 class Bounded:
-    """A backend of linear chains that declines charts too large for a GPU; the CPU backend needs less memory.
+    """A GPU backend of linear chains that declines charts that are too large; the CPU backend needs less memory.
 
     Args:
         backend: The backend for charts of any size.
@@ -24,7 +24,7 @@ class Bounded:
         return getattr(self._backend, name)
 
     def fits(self, *arguments: Any) -> bool:
-        """Return True if the kernels support these scores, and the chart fits into the memory of a GPU."""
+        """Return True if the kernels support these scores, and the chart takes at most `MOST_ON_GPU` bytes."""
         size = 8 * math.prod(self.chart_shape(*arguments[:3]))
         return bool(size <= MOST_ON_GPU and self._backend.fits(*arguments))
 

@@ -1,4 +1,7 @@
-"""Fused Numba kernels of the linear chain: forward, backward, Viterbi, samples.
+"""Fused Numba kernels of the linear chain: forward, backward, Viterbi, samples, SparseMAP.
+
+Arguments are ``unary (batch, n, c)``, ``transition (g, s, c, c)`` and ``lengths (batch,)``, as in
+`reference.recursion`.
 
 Sums and the k best scores are computed in double precision, the single best score in the precision of the scores.
 Items run in scaled probability space (shift by the maximum, multiply, renormalise, add the logs) as long as no
@@ -121,7 +124,7 @@ def derivative(
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
+    """Return the best tags ``(batch, n)``, -1 in the padding, and their score (Viterbi 1967); time O(n c^2)."""
     tags = no_events(*unary.shape[:2])
     score = unary.new_zeros(len(unary), dtype=torch.float64)
     _run(cpu_viterbi.viterbi, _threads(unary), unary, transition, lengths, tags, score)
@@ -129,7 +132,10 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the k best tag sequences ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
+    """Return the k best tag sequences ``(batch, k, n)`` and their scores ``(batch, k)``, best first.
+
+    If there are fewer than k, the other tags are -1, and their scores -inf. Time O(n c^2 + k n c).
+    """
     batch, n, _ = unary.shape
     tags = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
@@ -139,7 +145,10 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
 
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return drawn tags ``(batch, count, n)`` and the log-partition; backward sampling (FFBS), O(n c) each."""
+    """Return sampled tags ``(batch, count, n)`` and the log-partition ``(batch,)``.
+
+    Tags are drawn from the last position to the first (backward sampling, FFBS), in O(n c) time per sample.
+    """
     log_partition, chart, underflowed = _sums(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
@@ -179,9 +188,10 @@ def _workspace(count: int, c: int) -> tuple[Array, Array]:
 
 
 def shared_weights(transition: Tensor, transposed: bool) -> tuple[Array, Array]:
-    """Return exp(transition - top) and top for each group, where one matrix serves all steps.
+    """Return exp(transition - top) ``(g, c, c)`` and top ``(g,)``, where one matrix serves all steps of a group.
 
-    ``top``, the largest score of the matrix, is NaN if a weight could underflow.
+    ``top``, the largest score of the matrix, is NaN if a weight could underflow. If ``transposed``, the matrices
+    are transposed.
     """
     groups, _, c, _ = transition.shape
     matrices, tops = _workspace(groups, c)
@@ -192,10 +202,12 @@ def shared_weights(transition: Tensor, transposed: bool) -> tuple[Array, Array]:
 
 
 def _run(function: Callable[..., None], threads: int, unary: Tensor, *more: Tensor | Array) -> None:
+    """Call ``function(unary, *more, start, step)`` on threads, unless there are no scores."""
     if unary.numel():
         over_batch(function, threads, unary, *more)
 
 
 def _threads(unary: Tensor) -> int:
+    """Return the number of threads for kernels that take O(n c^2) time per item."""
     batch, n, c = unary.shape
     return thread_count(batch, batch * n * c * c)

@@ -20,9 +20,9 @@ WINDOW = 16
 
 @inner
 def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array, out: Array) -> None:
-    """Write the message from position t to t - 1: weight times beta, divided by the normaliser of t.
+    """Write the message from position t to t - 1, ``out (c,)``: weight times beta, divided by the normaliser of t.
 
-    Tags that no sequence reaches get 0, because their beta is unbounded.
+    Tags that no sequence reaches get 0, because their beta is unbounded. ``weight (c,)`` is workspace.
     """
     weigh_position(unary, b, t, weight)
     c = weight.shape[0]
@@ -33,7 +33,10 @@ def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array
 
 @inner
 def add_products(left: Array, right: Array, weight: float, out: Array) -> None:
-    """Add weight * left.T @ right to ``out``, in blocks that stay in the first-level cache."""
+    """Add weight * left.T @ right to ``out (c, c)``, in blocks that stay in the first-level cache.
+
+    ``left`` and ``right`` are ``(n, c)``.
+    """
     n, c = right.shape
     for block in range(0, c, 8):
         for t in range(0, n - 3, 4):
@@ -56,10 +59,11 @@ def _backward_block(
     unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array,
     expected: Array,
 ) -> None:  # fmt: skip
-    """Compute the tag marginals of items that share a matrix, and add up their expected transitions.
+    """Write the tag marginals of items that share a matrix, and add their transitions to ``expected (c, c)``.
 
     The expected transitions lack a factor, the weights of the matrix; `times_weights` multiplies by these later.
-    ``right[q, t % WINDOW]`` holds item q's message from t + 1 to t until the window is full.
+    ``right[q, t % WINDOW]`` holds item q's message from t + 1 to t until the window is full. ``transposed (c, c)``
+    holds the weights of the matrix, transposed.
     """
     items, _, c = unary.shape
     weight = scratch(1, c)[0]

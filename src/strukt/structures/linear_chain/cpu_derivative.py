@@ -19,7 +19,7 @@ def derivative(
     unary: Array, transition: Array, lengths: Array, weights: Array, tag_direction: Array, pair_direction: Array,
     chart: Array, tag_grads: Array, pair_grads: Array, weights_grad: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the gradients of <outside, directions> to zeroed arrays.
+    """Write the gradients of <`cpu.outside`, directions> to arrays of zeros.
 
     Arrays: ``unary``, ``tag_direction`` and ``tag_grads (batch, n, c)``; ``transition`` and ``pair_direction
     (g, steps, c, c)``; ``pair_grads (batch, steps, c, c)``, not yet summed over the items of a group; ``chart
@@ -86,7 +86,11 @@ def _tags_before(alpha: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> None:
-    """Write the growth of each tag's forward sum without the tag's score: the mean over the tags before it."""
+    """Write the growth of each tag's forward sum before the tag's score enters: the mean over the tags before it.
+
+    ``before`` and ``direction``, that of the transition scores, are ``(c, c)``; ``growth``, of the tags before,
+    and ``out`` are ``(c,)``.
+    """
     out[:] = 0.0
     for i in range(before.shape[0]):
         for j in range(before.shape[0]):
@@ -97,7 +101,10 @@ def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> 
 
 @inner
 def _end(alpha: Array, growth: Array, mass: Array, change: Array) -> float:
-    """Write the marginals of the last position and their change; return the change of the log-partition."""
+    """Write the marginals of the last position, ``mass (c,)``, and their ``change (c,)``.
+
+    Return the change of the log-partition.
+    """
     c = alpha.shape[0]
     total, slope = 0.0, 0.0
     for j in range(c):

@@ -30,10 +30,9 @@ def _enter(
 ) -> None:
     """Multiply the sums over previous tags, ``entered``, by the weights of position t, and normalise the products.
 
-    This is done for each item of a block.
-
-    The log-partition of item q is kept as ``logs[q] + log(factors[q])``. ``logs[q]`` becomes -inf if there is no
-    sequence, and NaN if a number could underflow.
+    The results, for each item of a block that is long enough, are written to ``alpha``, like ``entered`` an array
+    ``(items, c)``, and to the chart. The log-partition of item q so far is ``logs[q] + log(factors[q])``.
+    ``logs[q]`` becomes -inf if there is no sequence, and NaN if a number could underflow.
     """
     c = unary.shape[2]
     weight = scratch(1, c)[0]
@@ -74,7 +73,8 @@ def _forward_block(
 ) -> None:
     """Run the forward pass of items that share ``matrix``, exp(transition - top), or of a single item.
 
-    An item stops with log-partition -inf if it has no sequence, and NaN if its probabilities could underflow.
+    If ``transition (steps, c, c)`` has several steps, there is one item, and ``matrix`` is workspace. An item
+    stops with log-partition -inf if it has no sequence, and NaN if its probabilities could underflow.
     """
     items, _, c = unary.shape
     alpha, entered = scratch(items, c), scratch(items, c)

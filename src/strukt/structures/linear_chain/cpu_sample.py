@@ -16,9 +16,10 @@ def draw(
     unary: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, tags: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw all samples of an item position by position, from the last to the first.
+    """Draw all samples of each item position by position, from the last to the first.
 
-    Samples with the same tag at the next position share one table of cumulative weights.
+    Items without a sequence, or that underflowed, are left as they are. Samples with the same tag at the next
+    position share one table of cumulative weights.
 
     Arrays: ``unary (batch, n, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``, ``chart (batch, n, c +
     1)``, random numbers ``uniform (batch, count, n)``, and ``tags (batch, count, n)``.
@@ -49,7 +50,8 @@ def draw(
 def _weigh(alpha: Array, onward: Array, table: Array) -> None:
     """Write the cumulative weights of the tags at a position, given the tag that follows.
 
-    ``onward`` holds the score of the transition from each tag to the one that follows.
+    Arrays, all ``(c,)``: ``alpha``, the forward probabilities; ``onward``, the score of the transition from each
+    tag to the one that follows; ``table``, the result.
     """
     write(table, onward)
     rebase(table)

@@ -47,7 +47,7 @@ def solve(
 
 @inner
 def _transitions(pairs: Array, tags: Array) -> float:
-    """Return the sum of the transition scores of a sequence."""
+    """Return the sum of the transition scores ``pairs (steps, c, c)`` of a sequence, ``tags (length,)``."""
     score = 0.0
     for t in range(tags.shape[0] - 1):
         score += pairs[min(t, pairs.shape[0] - 1), tags[t], tags[t + 1]]

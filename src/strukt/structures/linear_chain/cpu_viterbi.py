@@ -38,7 +38,8 @@ def viterbi(
 def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
     """Write the score of the best path to each tag, ``best (n, c)``, and return the best score of a sequence.
 
-    The scores of a position are relative to the best of them.
+    The scores of a position are relative to the best of them. ``transition`` is ``(steps, c, c)``; ``entered
+    (c,)`` is workspace.
     """
     total = 0.0
     entered[:] = 0.0
@@ -88,9 +89,10 @@ def kbest(
 def _list(
     best: Array, transition: Array, ways: Array, search: Search, score: float, tags: Array, scores: Array
 ) -> None:
-    """Write the k best sequences, best first; ``score`` is that of the best.
+    """Write the k best sequences, best first, to ``tags (k, length)`` and ``scores (k,)``.
 
-    If there are fewer than k, the rest of ``scores`` starts with -inf.
+    ``best`` is written by `fill`, and ``score`` is the score that it returned. If there are fewer than k
+    sequences, -inf is written to ``scores`` after them, and nothing more.
     """
     start(search, score)
     for rank in range(scores.shape[0]):
@@ -106,9 +108,10 @@ def _follow(
     best: Array, transition: Array, ways: Array, search: Search, rank: int, deviation: int, score: float,
     tags: Array,
 ) -> None:  # fmt: skip
-    """Write the sequence of a rank; choice 0 is the last tag, choice 1 the tag before it, and so on.
+    """Write the sequence of a rank to ``tags (length,)``; ``ways (c,)`` is workspace.
 
-    Choices up to ``deviation`` are fixed by the search; later ones are the best completion.
+    Choice 0 is the last tag, choice 1 the tag before it, and so on. Choices up to ``deviation`` are fixed by the
+    search; later ones are the best completion.
     """
     length, choices = tags.shape[0], search.choices[rank]
     for place in range(deviation + 1):
@@ -125,7 +128,7 @@ def _follow(
 
 @inner
 def enter_max(alpha: Array, transition: Array, out: Array) -> None:
-    """Write out[j] = max_i(alpha[i] + transition[i, j])."""
+    """Write ``out[j] = max_i(alpha[i] + transition[i, j])``."""
     c = out.shape[0]
     out[:] = -np.inf
     i = 0

@@ -9,7 +9,7 @@ from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel
 
 TINY = 1e-100
-"""The smallest nonzero weight in probability space, relative to the largest of its step."""
+"""The smallest nonzero weight that counts as safe from underflow, relative to the largest of its step."""
 
 UNDERFLOWED = -1.0
 """The normaliser of the first position in the chart of an item that underflowed; 0 marks an item that is
@@ -30,7 +30,7 @@ def longest_of(lengths: Array) -> int:
 
 @inner
 def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
-    """Write the weights of one position, exp(scores - top), where top is the largest score, or 0 if that is -inf.
+    """Write the weights of one position, exp(scores - top), with the largest score as top, or 0 if it is -inf.
 
     Return top, and True if every weight of a finite score is at least TINY.
     """
@@ -50,7 +50,7 @@ def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, boo
 
 @inner
 def weigh(scores: Array, out: Array) -> tuple[float, bool]:
-    """Write the weights of a matrix, exp(scores - top), where top is the largest score, or 0 if that is -inf.
+    """Write the weights of a matrix, exp(scores - top), with the largest score as top, or 0 if it is -inf.
 
     Return top, and True if every weight of a finite score is at least TINY.
     """
@@ -75,6 +75,8 @@ def weigh_shared(
 ) -> None:
     """Write exp(transition - top), one matrix for each group; top is NaN for a group that could underflow.
 
+    If ``transposed``, the matrices are transposed.
+
     Arrays: ``transition (g, 1, c, c)``, ``matrices (g, c, c)`` and ``tops (g,)``.
     """
     for group in range(start, transition.shape[0], step):
@@ -97,7 +99,7 @@ def _transpose(matrix: Array) -> None:
 
 @inner
 def multiply(left: Array, matrix: Array, out: Array) -> None:
-    """Write ``left @ matrix`` for a few rows, eight terms at a time to save loads and stores of ``out``."""
+    """Write ``left @ matrix`` for a few rows ``(rows, c)``, eight terms at a time to save accesses to ``out``."""
     rows, c = out.shape
     out[:, :] = 0.0
     i = 0

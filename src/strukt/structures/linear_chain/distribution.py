@@ -99,6 +99,8 @@ class LinearChain(PositionalStructure):
 def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
     """Return the transition scores with all batch axes (of size 1 if shared) and a step axis: ``(..., s, c, c)``.
 
+    There are s = n - 1 steps, or s = 1 if all steps share a matrix.
+
     Raises:
         ValueError: If they have none of the three shapes that fit the unary scores.
     """

@@ -37,7 +37,7 @@ sample, kbest, max_marginals = RECURSION.sample, RECURSION.kbest, RECURSION.max_
 
 
 def _growths(*arguments: Any) -> Any:
-    """Return the scan for long chains, and the table for others."""
+    """Return the backend for derivatives and entropies: the scan for long chains, the table for others."""
     return gpu_launch_growth if gpu_launch_growth.fits(*arguments) else RECURSION
 
 

@@ -72,6 +72,6 @@ def matrices_of(unary: Tensor, transition: Tensor, lengths: Tensor) -> Matrices:
 
 
 def of_groups(pairs: Tensor, groups: int) -> Tensor:
-    """Sum ``pairs (batch, steps, c, c)`` over the items of each group: ``(groups, steps, c, c)``."""
+    """Return sums of ``pairs (batch, steps, c, c)`` over the items of each group: ``(groups, steps, c, c)``."""
     batch = len(pairs)
     return pairs if groups == batch else pairs.view(groups, batch // groups, *pairs.shape[1:]).sum(1)

@@ -25,7 +25,7 @@ def outside(
     Args:
         unary, transition, group_step, step, lengths, sharing: As in `gpu_forward.inside`.
         numbers, integers, width, n, c, column, PER_STEP, C, TILE: As there.
-        messages, powers: Workspace for two rows of extended numbers per item.
+        messages, powers: Workspace for two rows of extended numbers per item, ``(batch, 2, c)``.
         factors: ``(batch,)``.
         tags: ``(batch, n, c)``.
         pairs: ``(batch, steps, c, c)``.
@@ -67,7 +67,10 @@ def backward(
     unary, transition, step, tops, mantissas, exponents, length, c, column, factor, tags, pairs, pair_step,
     PER_STEP: tl.constexpr, SEPARATE: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the marginals of an item whose sums are plain floats, from its last position to its first."""
+    """Write the marginals of an item whose sums are plain floats, from its last position to its first.
+
+    The arguments are those of `outside`, with pointers to the item's entries.
+    """
     tag = tl.arange(0, C)
     of_pair = tag[:, None] * c + tag[None, :]
     place = tag[:, None] * c + tag[None, :] * column

@@ -17,7 +17,10 @@ from strukt.kernels.engine.gpu.numbers import LOWEST, number_of, ratio, scale, s
 def forward(
     unary, transition, step, mantissas, exponents, length, c, B: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the forward sum of each tag at each position; return their total at the last one."""
+    """Write the forward sum of each tag at each position; return their total at the last one.
+
+    Pointers are to the entries of one item. Tiles of the matrix have K rows and B columns.
+    """
     matrix = transition
     for t in range(length):
         for start in range(0, c, B):
@@ -44,7 +47,8 @@ def backward(
 ):  # fmt: skip
     """Write the marginals of tags and of pairs, times ``factor``; add those of pairs up if ``pair_step`` is 0.
 
-    ``messages`` and ``powers`` are workspace for two rows.
+    ``messages`` and ``powers (2, c)`` are workspace. Pointers are to the entries of one item. Tiles of the matrix
+    have B rows and K columns.
     """
     all_weight, all_power = total_of(mantissas + (length - 1) * c, exponents + (length - 1) * c, c, K)
     for back in range(length):
@@ -75,7 +79,7 @@ def backward(
 
 @triton.jit
 def total_of(mantissas, exponents, count, K: tl.constexpr):
-    """Return the settled sum of ``count`` extended numbers, in an array of size 1."""
+    """Return the settled sum of ``count`` extended numbers, in an array of size 1; K are added at a time."""
     total, top = tl.zeros([1], mantissas.dtype.element_ty), tl.full([1], LOWEST, tl.int32)
     for start in range(0, count, K):
         k = start + tl.arange(0, K)
@@ -104,7 +108,10 @@ def _share(
     scores, alpha, alpha_power, messages, powers, all_weight, all_power, factor, i, c, out, ADD: tl.constexpr,
     K: tl.constexpr,
 ):  # fmt: skip
-    """Write the marginals of the pairs of tags of one step, times a factor, to ``out``, or add them if ADD."""
+    """Write the marginals of pairs of tags at one step, times a factor, to ``out (c, c)``, or add them if ADD.
+
+    Rows i are the first tags of pairs. ``messages (c,)`` are the backward sums of second tags, with their weights.
+    """
     for start in range(0, c, K):
         j = start + tl.arange(0, K)
         on = (i < c)[:, None] & (j < c)[None, :]

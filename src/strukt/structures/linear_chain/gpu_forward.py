@@ -36,6 +36,7 @@ def chart_of(numbers, integers, item, width, n, c):
 
 @triton.jit
 def _sum_and_highest(total, high, term, other):
+    """Combine two pairs of a sum and a maximum."""
     return total + term, tl.maximum(high, other)
 
 

@@ -28,7 +28,7 @@ def fits(unary: Tensor, transition: Tensor, lengths: Tensor, *_: Any) -> bool:
 
 
 def of_chosen(choose: Callable[..., Any], *names: str) -> list[Callable[..., Any]]:
-    """Return functions that call those of these names in the backend that ``choose(*arguments)`` returns."""
+    """Return, for each name, a function that calls the one of this name in the backend ``choose(*arguments)``."""
 
     def named(name: str) -> Callable[..., Any]:
         return lambda *arguments: getattr(choose(*arguments), name)(*arguments)
@@ -37,7 +37,7 @@ def of_chosen(choose: Callable[..., Any], *names: str) -> list[Callable[..., Any
 
 
 def _launches(unary: Tensor, *_: Any) -> ModuleType:
-    """Return the module that launches the kernels for scores of this shape; charts differ in shape, too."""
+    """Return the module that launches the kernels for scores of this shape; each module has charts of its own."""
     if gpu_launch_scan.pays_off(unary):
         return gpu_launch_scan
     return gpu_launch_registers if in_registers(unary) else gpu_launch_tiles

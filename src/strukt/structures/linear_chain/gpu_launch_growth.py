@@ -137,7 +137,7 @@ def _surprises(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tens
 
 
 def _numbers(unary: Tensor, *shape: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Allocate mantissas, exponents and growths of a shape."""
+    """Allocate mantissas in the type of the scores, exponents in int32, and growths in float64, of a shape."""
     mantissas = unary.new_empty(shape)
     exponents = torch.empty_like(mantissas, dtype=torch.int32)
     return mantissas, exponents, torch.empty_like(mantissas, dtype=torch.float64)

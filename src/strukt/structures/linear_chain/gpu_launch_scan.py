@@ -139,7 +139,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 
 
 def of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
-    """Sum the numbers of pairs over blocks, and over the items of each group: ``(groups, steps, c, c)``.
+    """Return the sums of ``pairs`` over blocks, and over the items of each group: ``(groups, steps, c, c)``.
 
     ``pairs`` is ``(batch, steps, c, c)``, or ``(batch, blocks, c, c)`` if ``steps`` is 1.
     """
@@ -147,7 +147,7 @@ def of_steps(pairs: Tensor, steps: int, groups: int) -> Tensor:
 
 
 def blocks_of(unary: Tensor) -> int:
-    """Return the number of blocks of positions."""
+    """Return the number of blocks of positions, n / `size_of` rounded up."""
     n = unary.shape[1]
     return -(-n // size_of(n))
 

@@ -65,7 +65,7 @@ def pairs_into(transition, step, t, last, tag, c, row, column):
 
 @triton.jit
 def enter(mantissa, exponent, weights, powers):
-    """Return the unsettled sums over the first axis of extended numbers times extended weights."""
+    """Return the sums over the first axis of extended numbers times extended weights; they are not settled."""
     power = exponent + powers
     top = tl.max(power, 0)
     return tl.sum(mantissa * weights * scale(power - tl.expand_dims(top, 0), mantissa), 0), top

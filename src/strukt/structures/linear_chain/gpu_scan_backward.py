@@ -77,7 +77,10 @@ def forward(
     unary, transition, step, mantissas, exponents, alpha, power, length, first, last, c, PER_STEP: tl.constexpr,
     C: tl.constexpr,
 ):  # fmt: skip
-    """Write the forward sums of tags before a block and at each of its positions; return those at the last."""
+    """Write the forward sums of tags before a block and at each of its positions; return those at the last.
+
+    ``alpha`` and ``power`` are the sums before the block; pointers are to the entries of the item, or the block.
+    """
     tag = tl.arange(0, C)
     tl.store(mantissas + tag, alpha, tag < c)
     tl.store(exponents + tag, power, tag < c)
@@ -108,7 +111,8 @@ def backward(
 ):  # fmt: skip
     """Write the marginals of a block from its last position to its first.
 
-    Rows of a tile are the second tags of pairs.
+    ``alpha`` and ``beta``, with their powers, are the forward and backward sums at the last position. Rows of a
+    tile are the second tags of pairs.
     """
     tag = tl.arange(0, C)
     of_pair = tag[None, :] * c + tag[:, None]

@@ -17,7 +17,7 @@ from strukt.structures.linear_chain.gpu_scan import block_of, matrix_at, pairs_i
 
 @triton.jit
 def add_up(mantissa, exponent, growth):
-    """Return unsettled sums of extended numbers over the first axis, and their growths; 0 for sums that are 0."""
+    """Return sums of extended numbers over the first axis, not settled, and their growths; 0 for sums of 0."""
     top = tl.max(exponent, 0)
     weight = mantissa * scale(exponent - tl.expand_dims(top, 0), mantissa)
     exact = weight.to(tl.float64)
@@ -40,7 +40,7 @@ def pair_moves_into(moves, step, t, last, tag, c, row, column):
 
 @triton.jit
 def grown(mantissa, growth, moves, t, tag, c):
-    """Add the direction of the scores of tags at position t to growths; 0 for numbers that are 0."""
+    """Return growths plus the direction of the scores of tags at position t; 0 where the mantissa is 0."""
     return tl.where(mantissa > 0.0, growth + move_of(moves, t, tag, c), 0.0)
 
 

@@ -19,7 +19,7 @@ from strukt.structures.linear_chain.gpu_weights import tags_if
 
 @triton.jit
 def shared_out(mantissa, exponent):
-    """Return settled sums of extended numbers over the first axis, and -log of each term's share in its sum.
+    """Return the settled sums of extended numbers over the first axis, and -log of each term's share in its sum.
 
     The latter is infinite for a term of 0. For a dominant term it is computed from the others, so that it is exact
     near 0.

@@ -206,15 +206,18 @@ def _backward(
             tl.store(messages + t * c + tag, tl.where(alpha > 0.0, weight * beta, 0.0), tag < c)
             barrier()
             before = t.to(tl.int64) - 1
-            beta = _left(
+            beta = _step_back(
                 transition + before * step, mantissas + (t - 1) * c, tl.load(highest + before * matrix_step),
                 messages + t * c, pairs + before * c * c, factor, tag, c, SEPARATE, K
             )  # fmt: skip
 
 
 @triton.jit
-def _left(matrix, alphas, best, message, pairs, factor, tag, c, SEPARATE: tl.constexpr, K: tl.constexpr):
-    """Return the backward sums of tags one position earlier; write the marginals of pairs if SEPARATE."""
+def _step_back(matrix, alphas, best, message, pairs, factor, tag, c, SEPARATE: tl.constexpr, K: tl.constexpr):
+    """Return the backward sums of tags one position earlier; if SEPARATE, also write the marginals of pairs.
+
+    ``message (c,)`` is as in `outside`, ``alphas (c,)`` holds the forward sums of the earlier tags.
+    """
     beta = tl.zeros(tag.shape, matrix.dtype.element_ty)
     if SEPARATE:
         alpha = factor * tl.load(alphas + tag, tag < c, 0.0)
@@ -235,7 +238,7 @@ def add_pairs(
     transition, group_step, lengths, sharing, highest, numbers, integers, width, messages, factors, pairs, n, c,
     B: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Write the expected pairs of each item whose sums are plain floats, times its factor.
+    """Write the expected number of each pair of tags, times the item's factor, for items with plain floats.
 
     All positions of an item share a matrix here. The grid of programs is (items, tiles of rows, tiles of columns);
     arguments are those of `outside`, and the ``input_precision`` of products.
@@ -268,7 +271,7 @@ def viterbi(
     unary, transition, group_step, step, lengths, sharing, ways, best_scores, n, c, C: tl.constexpr,
     K: tl.constexpr,
 ):  # fmt: skip
-    """Write the best score of each item, and of the paths to each tag; arguments as in `gpu_viterbi.inside`."""
+    """Write the best score of each item and of a path to each tag; arguments as in `gpu_viterbi.inside`."""
     item = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + item).to(tl.int32)
     unary += item * n * c

@@ -13,6 +13,7 @@ from strukt.structures.linear_chain.gpu_weights import tags_if
 
 @triton.jit
 def _highest_of_both(a, b, other_a, other_b):
+    """Combine two pairs of maxima."""
     return tl.maximum(a, other_a), tl.maximum(b, other_b)
 
 
@@ -63,7 +64,7 @@ def inside(
 
 @triton.jit
 def walk(transition, group_step, step, lengths, sharing, ways, best_scores, tags, n, c, C: tl.constexpr):
-    """Write the best tags of each item ``(batch, n)``, the first of ties.
+    """Write the best tags of each item, ``tags (batch, n)``; of tied tags the first.
 
     Tags are -1 in the padding, and if there is no sequence. The other arguments are those of `inside`.
     """

@@ -48,7 +48,7 @@ def weigh(score, top):
 
 @triton.jit
 def write_tops(unary, tops, length, c, C: tl.constexpr, ROWS: tl.constexpr):
-    """Write the highest score of each position, 0 if all tags are forbidden; return their sum in float64.
+    """Write the highest score of each position, ``tops (length,)``, 0 if all tags are forbidden; return their sum.
 
     ROWS is the number of positions in a tile.
     """

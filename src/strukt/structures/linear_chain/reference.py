@@ -10,7 +10,7 @@ from strukt.kernels.semiring import Max, Semiring
 
 
 def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the semiring's total over all tag sequences.
+    """Return the semiring's total over all tag sequences, ``(..., batch)``.
 
     Args:
         semiring: The semiring to compute in.
@@ -31,7 +31,7 @@ def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Te
 def max_marginals(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
     """Return, for each position and tag, the best score of a sequence with it, ``(batch, n, c)``.
 
-    Time O(n c^2).
+    Shapes are those of `recursion` without further axes in front. Time O(n c^2).
     """
     n = unary.shape[1]
     if n == 0:
