@@ -28,4 +28,5 @@ def ctc(length: int, logits: Tensor, target: Sequence[int], blank: int = 0) -> T
 
 
 def _collapsed(labels: Sequence[int], blank: int) -> list[int]:
+    """Return the labels with repeats merged, then blanks dropped."""
     return [label for label, _ in itertools.groupby(labels) if label != blank]

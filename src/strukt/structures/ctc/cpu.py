@@ -1,4 +1,8 @@
-"""Operators of CTC on the CPU: fused Numba kernels, and a table program for the others."""
+"""Operators of CTC on the CPU: fused Numba kernels, and a table program for the others.
+
+Arguments are ``logits (batch, n, c)``, ``lengths (batch,)``, ``states (batch, 2 m + 1)`` and ``target_lengths
+(batch,)``, as in `reference.recursion`.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ def outside(
 
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best labels ``(batch, n)`` and their score ``(batch,)``; time O(n m)."""
+    """Return the best labels ``(batch, n)``, -1 in the padding, and their score ``(batch,)``; time O(n m)."""
     labels, scores = kbest(logits, lengths, states, target_lengths, 1)
     return labels[:, 0], scores[:, 0]
 
@@ -55,7 +59,10 @@ def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
 def kbest(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the k best labels ``(batch, k, n)`` and their scores ``(batch, k)``; time O(n m + k n)."""
+    """Return the k best labellings ``(batch, k, n)`` and their scores ``(batch, k)``, best first.
+
+    If there are fewer than k, the other labels are -1, and their scores -inf. Time O(n m + k n).
+    """
     batch, n, _ = logits.shape
     labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
@@ -66,7 +73,10 @@ def kbest(
 def sample(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return drawn labels ``(batch, count, n)`` and the log-partition; drawn from the last frame to the first."""
+    """Return sampled labels ``(batch, count, n)`` and the log-partition ``(batch,)``.
+
+    Labels are drawn from the last frame to the first.
+    """
     log_partition, chart = inside(logits, lengths, states, target_lengths)
     batch, n, _ = logits.shape
     uniform = torch.rand(batch, n, count, dtype=torch.float64)

@@ -1,9 +1,9 @@
 """Fused Numba kernels of CTC, forward and backward.
 
-A labelling is in place k, 0 to m, if it has produced k labels of the target so far. Its last frame is then either
-in the blank after these labels, with total weight ``blank[k]`` of all such labellings, or in the k-th label
-itself, ``label[k]``. If the weight of the blank at the next frame is ``weight[0]`` and that of the k-th label
-``weight[k]``,
+A labelling is in place k, 0 to m, if it has produced k labels of the target so far. Its last frame then has either
+the blank after these labels or the k-th label itself; ``blank[k]`` and ``label[k]`` are the total weights of all
+labellings of the two kinds. If the weight of the blank at the next frame is ``weight[0]`` and that of the k-th
+label ``weight[k]``,
 
     blank'[k] = weight[0] (blank[k] + label[k])
     label'[k] = weight[k] (label[k] + blank[k - 1] + label[k - 1]),
@@ -66,7 +66,10 @@ def _advance(
     skips: Array,
     following: Array,
 ) -> None:
-    """Compute one row of the chart from the row before."""
+    """Write one row of the chart, ``following (4, places)``, from the row before.
+
+    The row before is given as mantissas and ranks ``(places,)``; ``weight (2, places)`` is that of `_weigh`.
+    """
     places = skips.shape[0]
     mantissa, rank = weight[0, 0], weight[1, 0]
     for k in range(places):
@@ -128,9 +131,10 @@ def _enter(ahead: Array, weight: Array, entered: Array) -> None:
 
 @inner
 def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
-    """Write the backward sums before a frame to ``ahead``, from ``entered``, those that include the frame.
+    """Write the backward sums before a frame to ``ahead (4, places)``, from the output of `_enter` for the frame.
 
-    ``skips[k]`` says whether label k + 1 may follow label k without a blank.
+    ``entered (4, places + 1)`` has a place of weight 0 at the end. ``skips[k]`` is 0 if label k + 1 may follow
+    label k without a blank, else -inf.
     """
     for k in range(skips.shape[0]):
         skipped = entered[3, k + 1] + skips[k]
@@ -159,7 +163,11 @@ def _add_shares(
     states: Array,
     out: Array,
 ) -> None:
-    """Add the probability of each place after a frame, times ``weight``, to that of its label in ``out (c,)``."""
+    """Add the probability of each place after a frame, times ``weight``, to that of its label in ``out (c,)``.
+
+    ``row`` and ``ahead (4, places)`` are the forward and the backward sums after the frame; ``total`` and ``rank``
+    the total over all labellings; ``shares (2, places)`` is workspace.
+    """
     places = shares.shape[1]
     for k in range(places):
         shares[0, k] = share(row[0, k] * ahead[0, k], row[1, k] + ahead[1, k], total, rank)

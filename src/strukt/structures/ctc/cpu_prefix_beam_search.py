@@ -54,8 +54,9 @@ def search(
 ) -> None:  # fmt: skip
     """Write the k best texts, ``labels (batch, k, n)`` and ``scores (batch, k)``, with a beam of ``size`` texts.
 
-    The other arrays are ``log_probs (batch, n, c)``, ``lengths (batch,)`` and ``bonus (c,)``; ``weight`` is that
-    of the language model.
+    Labels after the end of a text, and entries beyond the number of texts, are left as they are. The other arrays
+    are ``log_probs (batch, n, c)``, ``lengths (batch,)`` and ``bonus (c,)``, added for each label; ``weight`` is
+    that of the language model.
     """
     rows, used = np.empty((size, log_probs.shape[2])), np.empty(size, np.bool_)
     taken = np.zeros(rows.shape, np.bool_)
@@ -79,11 +80,13 @@ def search(
 
 @inner
 def _make_beam(size: int) -> Beam:
+    """Allocate a beam of at most ``size`` texts."""
     return Beam(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size), np.zeros(size))
 
 
 @inner
 def _make_best(size: int) -> Best:
+    """Allocate a heap of at most ``size`` candidates."""
     return Best(np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64))
 
 
@@ -96,7 +99,10 @@ def _add(a: float, b: float) -> float:
 
 @inner
 def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array) -> None:
-    """Write to ``row (c,)`` the score that the language model and the bonus add to a text for each next label."""
+    """Write to ``row (c,)`` the score that the language model and the bonus add for each label after a text.
+
+    ``state`` is the state of the text; see `Ngrams`.
+    """
     row[:] = bonus
     if len(state) and weight != 0.0:  # 0 times -inf of impossible words would be NaN
         probability = np.empty(len(row))
@@ -106,7 +112,7 @@ def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array)
 
 @inner
 def _last(tree: Tree, beam: Beam, i: int) -> int:
-    """Return the last label of text i on the beam, -1 if it is empty."""
+    """Return the last label of text i on the beam, -1 for the empty text."""
     return tree.label[beam.node[i]]  # type: ignore[no-any-return]
 
 
@@ -123,10 +129,11 @@ def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
 def _stay(
     frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, position: Array, taken: Array
 ) -> None:
-    """Compute the totals after the frame of the texts on the beam.
+    """Write to ``stay`` the totals, after the frame, of the ``size`` texts on the beam.
 
     A labelling of a text comes from one of the same text or of its parent, if that is on the beam. The extension
-    of a parent to a child on the beam is marked in ``taken``, since it makes no new text.
+    of a parent to a child on the beam is marked in ``taken (size, c)``, since it makes no new text. ``position``
+    gets the index on the beam of each node; it must be -1 before. `_clear` resets both.
     """
     for i in range(size):
         last = _last(tree, beam, i)
@@ -199,6 +206,7 @@ def _offer(best: Best, count: int, rank: float, source: int, label: int) -> int:
 
 @inner
 def _copy(best: Best, source: int, place: int) -> None:
+    """Copy a candidate within the heap, from index ``source`` to index ``place``."""
     best.rank[place], best.source[place], best.label[place] = (
         best.rank[source],
         best.source[source],
@@ -211,7 +219,7 @@ def _move(
     frame: Array, tree: Tree, beam: Beam, stay: Beam, count: int, rows: Array, best: Best, ngrams: Ngrams,
     other: Beam,
 ) -> None:  # fmt: skip
-    """Put the best texts on the beam ``other``; new texts have no row of scores yet: slot -1."""
+    """Put the ``count`` best texts on the beam ``other``; new texts have no row of scores yet: slot -1."""
     for place in range(count):
         source, label = best.source[place], best.label[place]
         if label < 0:

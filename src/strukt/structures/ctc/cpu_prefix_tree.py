@@ -12,7 +12,9 @@ from strukt.structures.ctc.ngrams import Ngrams, follow
 
 
 class Tree(NamedTuple):
-    """All texts that were ever on the beam; node 0 is the empty text, and children of a node form a linked list.
+    """All texts that were ever on the beam, one for each node; node 0 is the empty text.
+
+    The children of a node, texts with one more label, form a linked list.
 
     Attributes:
         parent: The node of each text without its last label.
@@ -35,7 +37,7 @@ class Tree(NamedTuple):
 
 @inner
 def make_tree(nodes: int, levels: int) -> Tree:
-    """Return a tree of the empty text, with space for a number of nodes."""
+    """Return a tree of the empty text, whose state is not set, with space for ``nodes`` nodes."""
     return Tree(
         np.full(nodes, -1),
         np.full(nodes, -1),
@@ -58,7 +60,7 @@ def child_of(tree: Tree, node: int, label: int) -> int:
 
 @inner
 def grow(tree: Tree, parent: int, label: int, added: float, ngrams: Ngrams) -> int:
-    """Make a node for a text with one more label; return it."""
+    """Add a node for the text of ``parent`` with one more label, which adds to its score; return the node."""
     node = tree.size[0]
     tree.size[0] += 1
     tree.parent[node], tree.label[node] = parent, label

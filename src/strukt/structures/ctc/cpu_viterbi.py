@@ -40,7 +40,10 @@ def kbest(
 
 @inner
 def _fill(logits: Array, states: Array, values: Array) -> None:
-    """Write the best score of a path to each state, before the first frame and after each: ``(n + 1, states)``."""
+    """Write the best score of a path to each state, before the first frame and after each frame.
+
+    Arrays: ``logits (n, c)``; ``states``, the label of each state; ``values (n + 1, states)``, the result.
+    """
     size = values.shape[1]
     skips = np.empty(size)
     for s in range(size):
@@ -60,7 +63,10 @@ def _fill(logits: Array, states: Array, values: Array) -> None:
 
 @inner
 def _ways_into(values: Array, states: Array, s: int, ways: Array) -> None:
-    """Write the best score of a path to each of the three predecessors of state s, ``ways (3,)``."""
+    """Write the best score of a path to each of the three predecessors of state s, ``ways (3,)``; -inf for none.
+
+    ``values`` holds the best scores at the frame of the predecessors.
+    """
     ways[0] = values[s]
     ways[1] = values[s - 1] if s > 0 else -np.inf
     ways[2] = values[s - 2] if may_skip(states, s) else -np.inf
@@ -68,7 +74,10 @@ def _ways_into(values: Array, states: Array, s: int, ways: Array) -> None:
 
 @inner
 def _list(values: Array, states: Array, search: Search, labels: Array, scores: Array) -> None:
-    """Write the k best labellings, best first; if there are fewer, the rest of ``scores`` starts with -inf."""
+    """Write the k best labellings, best first, to ``labels (k, n)`` and ``scores (k,)``.
+
+    If there are fewer, -inf is written to ``scores`` after them, and nothing more.
+    """
     ways = np.empty(3)
     _ways_into(values[-1], states, values.shape[1] - 1, ways)
     start(search, ways.max())

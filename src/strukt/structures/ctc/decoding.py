@@ -171,6 +171,11 @@ def _checked(log_probs: Tensor, lengths: Lengths | None, blank: int) -> Tensor:
 
 
 def _sizes(beam_size: int, k: int) -> tuple[int, int]:
+    """Check and return the size of the beam and the number of transcripts.
+
+    Raises:
+        ValueError: If either is not an integer in its range.
+    """
     beam_size = arguments.positive_integer("beam_size", beam_size)
     if not arguments.is_integer(k) or not 1 <= k <= beam_size:
         raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
@@ -178,7 +183,11 @@ def _sizes(beam_size: int, k: int) -> tuple[int, int]:
 
 
 def _require_weights(language_weight: float, bonus: Tensor) -> None:
-    """Raise ValueError unless the weight is finite, and all bonuses are finite, or -inf for forbidden labels."""
+    """Check that the weight is finite, and that all bonuses are finite, or -inf for forbidden labels.
+
+    Raises:
+        ValueError: If they are not.
+    """
     if not math.isfinite(language_weight):
         raise ValueError(f"language_weight is {language_weight}; expected a finite number")
     wrong = bonus.isnan() | (bonus == torch.inf)
@@ -187,6 +196,11 @@ def _require_weights(language_weight: float, bonus: Tensor) -> None:
 
 
 def _require_words(language_model: NgramModel, labels: int) -> None:
+    """Check that a language model has been trained, on a vocabulary of as many words as there are labels.
+
+    Raises:
+        ValueError: If it has not, or is no n-gram model.
+    """
     if not hasattr(language_model, "levels") or not hasattr(language_model, "words"):
         raise ValueError(
             f"language_model is a {type(language_model).__name__}; expected a strukt.nn.KneserNey, or None"

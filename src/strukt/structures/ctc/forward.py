@@ -101,37 +101,41 @@ class States(Flat):
 
 
 def by_state(logits: Tensor, states: Tensor) -> Tensor:
-    """Return the label of each state at each frame."""
+    """Return the label of each state, repeated for each frame: ``(batch, n, states)``, an index into logits."""
     return states.unsqueeze(1).expand(*logits.shape[:2], states.shape[1])
 
 
 def sum_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """Return each label's sum over its states, ``(batch, n, c)``; ``rows`` is laid out as rows of scores."""
+    """Return each label's sum over its states, ``(batch, n, c)``; ``rows`` is laid out as in `row_of_states`."""
     index = by_state(logits, states)
     each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_zeros(logits.shape).scatter_add_(-1, index, each)
 
 
 def best_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """Return each label's best over its states, ``(batch, n, c)``; ``rows`` is laid out as rows of scores."""
+    """Return the largest entry over each label's states, ``(batch, n, c)``; -inf for labels without a state.
+
+    ``rows`` is laid out as in `row_of_states`.
+    """
     index = by_state(logits, states)
     each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_full(logits.shape, -torch.inf).scatter_reduce_(-1, index, each, "amax")
 
 
 def row_of_states(logits: Tensor, states: Tensor, skips: Tensor) -> Tensor:
-    """Return the row of scores of each item, ``(batch, 1 + states + n states)``; see `build`.
+    """Return the row of scores of each item, ``(batch, 1 + states + n states)``: 0, ``skips``, then emissions.
 
-    ``skips`` are the scores of skipping to each state.
+    ``skips (batch, states)`` are the scores of skipping to each state.
     """
     emissions = logits.gather(-1, by_state(logits, states)).flatten(1)
     return torch.cat([logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions], 1)
 
 
 def skips_to(states: Tensor) -> Tensor:
-    """Return the score of skipping to each state over a blank: 0, or -inf where this is impossible."""
+    """Return the score of skipping to each state over a blank, ``(batch, states)``: 0, or -inf if impossible."""
     return torch.where(may_be_skipped_to(states), 0.0, -torch.inf)
 
 
 def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
+    """Return `row_of_states` for the logits, the only tensor of ``scores``, in float64."""
     return row_of_states(torch.from_numpy(doubles_of(scores[0])), states, skips).numpy()

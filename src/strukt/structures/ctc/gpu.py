@@ -80,7 +80,7 @@ def chart_shape(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths:
 
 
 def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; n dependent steps."""
+    """Return the log-partition ``(batch,)`` and the chart, in n sequential steps; arguments as in `cpu`."""
     from strukt.structures.ctc import gpu_forward_backward  # needs Triton
 
     shape = chart_shape(logits, lengths, states, target_lengths)
@@ -97,7 +97,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the marginals of labels at frames, ``(batch, n, c)``, times ``weights (batch,)``; n dependent steps.
+    """Return the marginals of labels at frames, ``(batch, n, c)``, times ``weights (batch,)``: n sequential steps.
 
     The chart is that of `inside`.
     """
@@ -119,7 +119,7 @@ def outside(
 
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best labels ``(batch, n)`` and their score ``(batch,)``; 2 n dependent steps."""
+    """Return the best labels ``(batch, n)`` and their score ``(batch,)``, in 2 n sequential steps."""
     from strukt.structures.ctc import gpu_viterbi  # needs Triton
 
     (batch, n, _), places, size = logits.shape, _place_count(states), _block(states)
@@ -135,6 +135,7 @@ def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
 
 
 def _place_count(states: Tensor) -> int:
+    """Return the number of places, m + 1; see `cpu_forward_backward`."""
     return states.shape[1] // 2 + 1
 
 

@@ -1,6 +1,7 @@
 """Triton kernels of CTC: log-partitions and the probabilities of labels.
 
-One program handles an item, and each thread one or a few places; the recursion over places is that of `cpu`.
+One program handles an item, and each thread one or a few places; the recursion over places is that of
+`cpu_forward_backward`.
 Threads pass numbers to their neighbours in memory, where the chart is written anyway, with one barrier for each
 frame. A load from memory takes as long as the arithmetic of a few frames, so each iteration of a loop handles four
 frames and loads the scores of the next four.
@@ -65,6 +66,7 @@ def load_or_zero(mantissas, exponents, index, on):
 
 @triton.jit
 def store_number(mantissas, exponents, index, mantissa, exponent, on):
+    """Store extended numbers where the mask ``on`` is True."""
     tl.store(mantissas + index, mantissa, on)
     tl.store(exponents + index, exponent, on)
 
@@ -110,7 +112,17 @@ def inside(
     logits, item_step, frame_step, label_step, labels, lengths, states, target_lengths, places, vm, ve, step,
     power_step, result, B: tl.constexpr,
 ):  # fmt: skip
-    """Fill the chart of each item; write log-partitions to ``result``."""
+    """Fill the chart of each item; write log-partitions to ``result (batch,)``.
+
+    Args:
+        logits, item_step, frame_step, label_step: ``(batch, n, c)``, and the strides of the axes.
+        labels: The number of labels, c.
+        lengths, states, target_lengths: As in `reference.recursion`.
+        places: The number of places of the longest target, m + 1.
+        vm, ve, step, power_step: The charts, and the strides of mantissas and of exponents between items.
+        result: ``(batch,)``.
+        B: A power of two, at least ``places``.
+    """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     logits += item * item_step
     vm, ve = of_item(vm, ve, item, step, power_step)
@@ -191,7 +203,7 @@ def outside(
     written to ``order (batch, places)``. No shares are written for items without a labelling.
 
     ``xm`` and ``xe (batch, 2, places)`` pass numbers to neighbouring threads. Odd and even frames have separate
-    buffers, because a thread may be one frame ahead of another.
+    buffers, because a thread may be one frame ahead of another. Other arguments are those of `inside`.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     logits += item * item_step
@@ -250,10 +262,10 @@ def add_labels(
     labels, lengths, states, target_lengths, places, vm, ve, step, power_step, frames, order, shares, factors,
     factor_step, result, F: tl.constexpr, B: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Write the probability of each label at each frame, times the item's factor, to ``result``.
+    """Write the probability of each label at each frame, times the item's factor, ``result (batch, frames, c)``.
 
-    The grid of programs is (items, tiles of F frames). The order of summation is fixed, so that results are
-    reproducible to the bit.
+    The grid of programs is (items, tiles of F frames); C labels are cleared at a time. The order of summation is
+    fixed, so that results are reproducible to the bit.
     """
     item, length, states, last = item_of(lengths, states, target_lengths, places)
     vm, ve = of_item(vm, ve, item, step, power_step)

@@ -21,6 +21,7 @@ def best(
 ):  # fmt: skip
     """Write the best labelling of each item, ``events (batch, frames)``, and its score; -1 and -inf for none.
 
+    Arguments up to ``places``, and B, are those of `gpu_forward_backward.inside`.
     ``passed (batch, 2, 2, places)`` passes the best scores of blanks and labels to neighbouring threads, with
     separate buffers for even and odd frames; ``ways (batch, frames, places)`` is workspace for back-pointers.
     """

@@ -82,12 +82,16 @@ def ngrams_of(model: NgramModel | None) -> Ngrams:
 
 
 def _joined(tensors: Sequence[Tensor], dtype: npt.DTypeLike) -> Array:
+    """Return tensors, perhaps none, as one concatenated array."""
     return np.concatenate([np.zeros(0, dtype), *(tensor.cpu().numpy().astype(dtype) for tensor in tensors)])
 
 
 @inner
 def _place(keys: Array, first: int, end: int, key: int) -> int:
-    """Return the first index from ``first`` to ``end`` whose key is at least ``key`` (binary search)."""
+    """Return the first index from ``first`` on whose key is at least ``key``; ``end`` if there is none before it.
+
+    The search is binary; keys must ascend.
+    """
     while first < end:
         middle = (first + end) // 2
         if keys[middle] < key:
@@ -99,7 +103,7 @@ def _place(keys: Array, first: int, end: int, key: int) -> int:
 
 @inner
 def begin(ngrams: Ngrams, state: Array) -> None:
-    """Write the state of the empty text."""
+    """Write the state of the empty text, which follows start symbols, numbered ``words``."""
     state[:] = -1
     for _ in range(len(state)):
         follow(ngrams, state, ngrams.words, state)
@@ -120,7 +124,7 @@ def follow(ngrams: Ngrams, before: Array, word: int, state: Array) -> None:
 
 @inner
 def next_probabilities(ngrams: Ngrams, state: Array, row: Array) -> None:
-    """Write the probability of each next word to ``row``: equation 13 of Chen and Goodman (1999)."""
+    """Write the probability of each next word to ``row (words,)``: equation 13 of Chen and Goodman (1999)."""
     row[:] = 1.0 / ngrams.words
     for level in range(len(state)):
         context = state[level]

@@ -17,7 +17,7 @@ from strukt.kernels.semiring import NEG_INF, Max, Semiring
 def recursion(
     semiring: Semiring, logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
 ) -> Tensor:
-    """Return the semiring's total over all labellings that collapse to the target.
+    """Return the semiring's total over all labellings that collapse to the target, ``(..., batch)``.
 
     Args:
         semiring: The semiring to compute in.
@@ -38,7 +38,7 @@ def recursion(
 def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> Tensor:
     """Return, for each frame and label, the best score of a labelling with it, ``(batch, n, c)``.
 
-    Time O(n (m + c)).
+    Labels that are not in the target have -inf. Time O(n (m + c)).
     """
     emissions = _emissions(logits, states)
     forward = _forward(Max(), emissions, lengths, states)
@@ -88,9 +88,10 @@ def _nothing(semiring: Semiring, emissions: Tensor) -> Tensor:
 
 
 def _forward(semiring: Semiring, emissions: Tensor, lengths: Tensor, states: Tensor) -> list[Tensor]:
-    """Return the total over all paths to each state, before the first frame and after each frame.
+    """Return the totals over all paths to each state, ``(..., batch, 2 m + 1)``, at n + 1 times.
 
-    Paths start in the first blank, before the first frame. After the end of an item its last totals are repeated.
+    These are before the first frame and after each frame. Paths start in the first blank, before the first frame.
+    After the end of an item its last totals are repeated.
     """
     size = states.shape[-1]
     nothing = _nothing(semiring, emissions)

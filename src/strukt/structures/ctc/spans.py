@@ -72,11 +72,14 @@ def label_spans(
 
 
 def _first(place: Tensor, count: int) -> Tensor:
-    """Return the frame that has each place number, ``(*, count)``; -1 if no frame has it."""
+    """Return the frame of each place number below ``count``, ``(*, count)``; -1 if no frame has it.
+
+    ``place (*, n)`` holds the number of each frame; no two frames have the same number below ``count``.
+    """
     frame = torch.arange(place.shape[-1], device=place.device).expand(place.shape)
     return frame.new_full((*place.shape[:-1], count + 1), -1).scatter(-1, place, frame)[..., :count]
 
 
 def _sums(values: Tensor, place: Tensor, count: int) -> Tensor:
-    """Return the sum of the values of the frames with each place number, ``(*, count)``."""
+    """Return the sum of the values of the frames with each place number below ``count``: ``(*, count)``."""
     return values.new_zeros(*place.shape[:-1], count + 1).scatter_add(-1, place, values)[..., :count]

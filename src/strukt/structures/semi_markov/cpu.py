@@ -6,7 +6,7 @@ and in scaled probability space: at each position the totals are divided by a po
 cumulative exponent is stored with them. Exponents are integers, so that their differences are exact for sequences
 of any length and scores of any size.
 
-The table program computes an item whose numbers could underflow, in numbers that never do
+An item whose numbers could underflow is computed by the table program, in numbers that never do
 (`strukt.kernels.engine.rings`). This is an item in which some nonzero weight, of a label at the end of a segment
 or of a transition, is less than `linear_chain.cpu_weights.TINY` relative to the other weights there. The weight of
 a single segment may underflow to 0: that changes a label's weight by less than the rounding of doubles.
@@ -91,15 +91,19 @@ def outside(
 
 
 def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the labels of the best segmentation ``(batch, n)`` and its score; time O(n k c + n c^2)."""
+    """Return the best segmentation, as labels ``(batch, n)``, and its score ``(batch,)``; time O(n k c + n c^2).
+
+    Labels are at the first position of each segment, -1 elsewhere.
+    """
     labels, scores = kbest(segments, transition, lengths, 1)
     return labels[:, 0], scores[:, 0]
 
 
 def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the labels of the k best segmentations ``(batch, k, n)`` and their scores.
+    """Return the k best segmentations, as labels ``(batch, k, n)``, and their scores ``(batch, k)``, best first.
 
-    Time O(n d c + n c^2 + k n (d + c)) with durations up to d.
+    If there are fewer than k, the other labels are -1, and their scores -inf. Time O(n d c + n c^2 + k n (d + c))
+    with durations up to d.
     """
     batch, n = segments.shape[:2]
     labels = no_events(batch, k, n)
@@ -111,7 +115,10 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
 
 
 def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return drawn labels ``(batch, count, n)`` and the log-partition; backward sampling, O(n (k + c)) each."""
+    """Return sampled labels ``(batch, count, n)`` and the log-partition ``(batch,)``.
+
+    Segments are drawn from the end backwards (backward sampling), in O(n (k + c)) time per sample.
+    """
     log_partition, chart, underflowed = _sums(segments, transition, lengths)
     batch, n = segments.shape[:2]
     labels = no_events(batch, count, n)
@@ -152,5 +159,6 @@ def _run(function: Callable[..., None], steps: Tensor, segments: Tensor, *more: 
 
 
 def _threads(segments: Tensor, steps: Tensor) -> int:
+    """Return the number of threads for kernels that take O(n k c + n c^2) time per item."""
     batch, n = segments.shape[:2]
     return thread_count(batch, segments.numel() + batch * n * steps[0, :1].numel())

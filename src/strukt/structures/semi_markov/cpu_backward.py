@@ -23,9 +23,10 @@ from strukt.structures.semi_markov.cpu_forward import (
 def _weigh_starts(
     segments: Array, start: int, durations: int, entered: Array, scales: Array, exits: Array, logs: Array
 ) -> None:
-    """Write the log-weights of the segments that start at a position, relative to the scales at both their ends.
+    """Write the log-weights of the segments that start at a position to ``logs (k c,)``.
 
-    ``exits`` holds the scales without the shifts of the transitions.
+    They are relative to the scales at both their ends; -inf for labels that no path reaches. ``exits (n + 1,)``
+    holds the scales without the shifts of the transitions.
     """
     c = segments.shape[2]
     for d in range(durations):
@@ -81,9 +82,9 @@ def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pair
     Args:
         ended: ``(boundaries, c)``, the totals after the segments that end there.
         flow: ``(boundaries, c)``, the backward sums of the segments that start there.
-        transposed: The transposed weights of transitions.
+        transposed: ``(c, c)`` or ``(1, 1)``, the transposed weights of transitions.
         weight: The weight of the item.
-        pairs: The result.
+        pairs: ``(c, c)``, or ``(1, 1)`` for all pairs of labels: the array to add to.
     """
     if transposed.shape[0] == 1:
         for t in range(ended.shape[0]):

@@ -14,7 +14,8 @@ from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_weights import TINY, multiply
 
 EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
-"""The states of a chart: EMPTY without segmentations or at length 0, UNDERFLOWED if it holds nothing else."""
+"""The states of a chart: EMPTY without segmentations or at length 0, FILLED with totals, UNDERFLOWED without valid
+entries."""
 
 
 @inner
@@ -34,9 +35,10 @@ def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
 def _weigh_ends(
     segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
 ) -> float:
-    """Write the log-weights of the segments that end at ``end``, and their maximum for each label, ``tops (c,)``.
+    """Write the log-weights of the segments that end at ``end`` to ``logs``, their maxima to ``tops (c,)``.
 
-    Return the maximum over all labels. Log-weights are relative to ``base``.
+    Entry d c + j of ``logs`` is for the segment of d + 1 positions with label j; its log-weight includes the scale
+    at its start, minus ``base``. Maxima are by label. Return the maximum over all labels.
     """
     durations, c = min(segments.shape[1], end), segments.shape[2]
     tops[:] = -np.inf

@@ -17,7 +17,10 @@ def draw(
     segments: Array, transition: Array, lengths: Array, chart: Array, seeds: Array, chunks: int, labels: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Draw one sample for each of ``seeds (batch, count)``; the samples of an item are split into ``chunks``.
+    """Draw one sample for each of ``seeds (batch, count)``.
+
+    The samples of an item are split into ``chunks`` parts, which threads draw independently. Items without a
+    filled chart are left as they are.
 
     The other arrays are ``segments (batch, n, k, c)``, ``transition (g, steps, c, c)``, ``lengths (batch,)``,
     ``chart (batch, (n + 1) (2 c + 1))``, and the result ``labels (batch, count, n)``.

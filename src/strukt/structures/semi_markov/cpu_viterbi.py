@@ -68,7 +68,10 @@ def _list(
     segments: Array, transition: Array, entered: Array, ended: Array, workspace: Array, search: Search,
     labels: Array, scores: Array,
 ) -> None:  # fmt: skip
-    """Write the k best segmentations, best first; if there are fewer, the rest of ``scores`` starts with -inf."""
+    """Write the k best segmentations, best first, to ``labels (k, length)`` and ``scores (k,)``.
+
+    If there are fewer, -inf is written to ``scores`` after them, and nothing more.
+    """
     start(search, ended[labels.shape[1]].max())
     for rank in range(scores.shape[0]):
         score, deviation = take(search, rank)
@@ -105,9 +108,10 @@ def _follow(
 
 @inner
 def _weigh_labels(transition: Array, ended: Array, labels: Array, end: int, ways: Array) -> None:
-    """Write, for each label of a segment that ends at ``end``, the best score up to the segment after it.
+    """Write, for each label of a segment that ends at ``end``, the best score of a path with it: ``ways (c,)``.
 
-    That segment starts at ``end``; its label is in ``labels``.
+    The score includes the transition to the segment that starts at ``end``, whose label is in ``labels``; there is
+    none at the end of the sequence.
     """
     write(ways, ended[end])
     if end < labels.shape[0]:

@@ -23,6 +23,7 @@ from strukt.structures.explanations import sequences
 from strukt.structures.semi_markov.reference import REFERENCE, max_marginals
 
 MOST_CANDIDATES = 1 << 22
+"""The most events that `enumerate_support` tries."""
 
 
 class SemiMarkov(StructuredDistribution):
@@ -149,7 +150,7 @@ class SemiMarkov(StructuredDistribution):
 
     @property
     def _last(self) -> Tensor:
-        """The last position of each segment ``[t, d]``, t + d, at most n - 1: ``(n, k)``."""
+        """The last position of each segment, ``(n, k)``: t + d at ``[t, d]``, clipped to n - 1."""
         n, k = self.scores[0].shape[-3:-1]
         starts, durations = (torch.arange(size, device=self.lengths.device) for size in (n, k))
         return (starts[:, None] + durations).clamp(max=n - 1)

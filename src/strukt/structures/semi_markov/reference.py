@@ -12,7 +12,7 @@ from strukt.kernels.semiring import NEG_INF, Max, Semiring
 
 
 def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """Return the semiring's total over all segmentations.
+    """Return the semiring's total over all segmentations, ``(..., batch)``.
 
     Args:
         semiring: The semiring to compute in.
@@ -39,7 +39,7 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
 def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
     """Return, for each segment, the best score of a segmentation that uses it, in the shape of ``segments``.
 
-    Runs the recursion forwards and then backwards; time O(n k c + n c^2).
+    The recursion runs forwards and then backwards; time O(n k c + n c^2).
     """
     batch, n, k, c = segments.shape
     if n == 0:
@@ -105,7 +105,10 @@ def _forward(
 
 
 def _by_end(segments: Tensor) -> Tensor:
-    """Return the scores of segments by their last position; entries that would start before 0 are arbitrary."""
+    """Return the scores of segments by their last position, ``[end, d, j]`` in place of ``[start, d, j]``.
+
+    Entries of segments that would start before 0 are arbitrary.
+    """
     n, k = segments.shape[-3:-1]
     last, durations = (torch.arange(size, device=segments.device) for size in (n, k))
     first = (last[:, None] - durations).clamp(min=0).unsqueeze(-1)
@@ -113,6 +116,7 @@ def _by_end(segments: Tensor) -> Tensor:
 
 
 def _labels_of_starts(parts: Tensor) -> Tensor:
+    """Return the event of 0/1 parts ``(..., n, k, c)``: a label at the first position of each segment, else -1."""
     return used_alternatives(parts.amax(-2))
 
 

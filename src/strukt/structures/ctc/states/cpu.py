@@ -8,7 +8,10 @@ from torch import Tensor
 
 
 def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> tuple[Tensor, Tensor]:
-    """Return the states ``batch + (2 m + 1,)``, and True for each item with a valid target: ``(items,)``."""
+    """Return the states ``batch + (2 m + 1,)``, and a mask of the items with a valid target, ``(items,)``.
+
+    The arguments are those of `strukt.structures.ctc.states.states_of`.
+    """
     *batch, m = targets.shape
     items = target_lengths.numel()
     shown = targets.long().reshape(items, m).numpy()

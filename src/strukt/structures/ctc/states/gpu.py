@@ -9,6 +9,7 @@ from strukt.kernels.autograd import is_plain
 from strukt.kernels.engine.gpu.available import device_of
 
 BLOCK = 128
+"""The number of labels that a Triton program processes at a time."""
 
 
 def fits(targets: Tensor) -> bool:
@@ -17,7 +18,10 @@ def fits(targets: Tensor) -> bool:
 
 
 def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> tuple[Tensor, Tensor]:
-    """Return the states ``batch + (2 m + 1,)``, and 1 for each item with a valid target, else 0: ``(items,)``."""
+    """Return the states ``batch + (2 m + 1,)``, and 1 for each item with a valid target, else 0: ``(items,)``.
+
+    The arguments are those of `strukt.structures.ctc.states.states_of`.
+    """
     from strukt.structures.ctc.states import gpu_states  # needs Triton
 
     *batch, m = targets.shape
