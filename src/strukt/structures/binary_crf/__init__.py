@@ -1,1 +1,1 @@
-"""The fully connected binary CRF (Boltzmann machine), with exact inference by enumeration."""
+"""The fully connected binary CRF (Boltzmann machine): exact inference by enumeration, and approximations."""

@@ -12,12 +12,12 @@ from strukt.structures.enumeration import Table
 
 
 def binary(length: int, unary: Tensor, pairwise: Tensor, required: tuple[int, ...] = ()) -> Table:
-    """Return all binary vectors and their scores, from their ones and their pairs of ones.
+    """Return all binary vectors and their scores, from their ones and their pairs of ones; -inf if forbidden.
 
     Args:
         length: The number of variables in use.
         unary: ``(n,)``, the score of a 1 at each position.
-        pairwise: ``(n, n)``; each pair is scored by the mean of its two entries.
+        pairwise: ``(n, n)``; each pair of ones is scored by the mean of its two entries.
         required: Indices of variables that must be 1; those beyond the length are ignored.
     """
     n = len(unary)

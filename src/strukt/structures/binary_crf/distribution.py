@@ -193,11 +193,17 @@ class BinaryCRF(AbsenceStructure):
         return unary, pairwise, self._score(required.long())
 
     def _filled(self, marginals: Tensor) -> Tensor:
+        """Return the marginals with 1 for required variables."""
         return torch.where(self._required, torch.ones_like(marginals), marginals)
 
 
 class _Pairs:
-    """Scores ``(batch, n)`` and symmetric scores of pairs ``(batch, n, n)``, -inf for pairs that are forbidden."""
+    """A model for mean field, see `strukt.inference.mean_field.Model`, of scores and symmetric scores of pairs.
+
+    Args:
+        unary: ``(batch, n)``, the scores.
+        pairwise: ``(batch, n, n)``, the scores of pairs, -inf for forbidden pairs.
+    """
 
     def __init__(self, unary: Tensor, pairwise: Tensor) -> None:
         self.scores = unary
@@ -206,6 +212,7 @@ class _Pairs:
         self._pairwise = torch.where(self._excluded, torch.zeros_like(pairwise), pairwise)
 
     def expected(self, point: Tensor) -> Tensor:
+        """Return the expected score of pairs, ``(batch,)``, at probabilities ``(batch, n)``."""
         result = 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
         if self._excludes:
             some = point > 0
@@ -214,9 +221,14 @@ class _Pairs:
         return result
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
+        """Return, for each of ``variables (k, 1)``, the derivatives of `expected`: ``(batch, k, 1)``."""
         return [self._fields(point, some[:, 0]) for some in variables]
 
     def _fields(self, point: Tensor, places: Tensor) -> Tensor:
+        """Return the derivatives of `expected` with respect to the variables ``places (k,)``: ``(batch, k, 1)``.
+
+        They are -inf for variables with a forbidden pair whose other variable has positive probability.
+        """
         field = self._pairwise[:, places] @ point.unsqueeze(-1)
         if self._excludes:
             blocked = (self._excluded[:, places] & (point > 0).unsqueeze(1)).any(-1, keepdim=True)
@@ -235,11 +247,12 @@ def _steps(n: int, schedule: str, device: torch.device) -> list[list[Blocks]]:
 
 
 def _diagonal(pairwise: Tensor) -> Tensor:
+    """Return a mask of the diagonal, ``(n, n)``."""
     return torch.eye(pairwise.shape[-1], dtype=torch.bool, device=pairwise.device)
 
 
 def _fitting(unary: Tensor, pairwise: Tensor) -> Tensor:
-    """Return pairwise scores with all batch axes, of size 1 if shared.
+    """Return pairwise scores with all batch axes, of size 1 if shared: ``(..., n, n)``.
 
     Raises:
         ValueError: If they do not fit the unary scores.

@@ -18,6 +18,7 @@ from strukt.kernels.full_precision import full_precision
 from strukt.kernels.semiring import NEG_INF, Semiring, finite
 
 MOST_VARIABLES = 20
+"""The most variables whose states are enumerated."""
 
 
 class Enumeration:
@@ -41,12 +42,15 @@ class Enumeration:
         return _total(semiring.CrossEntropy(), both)
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a best event ``(batch, n)`` and its score ``(batch,)``."""
+        """Return a best event ``(batch, n)`` and its score ``(batch,)``; -1 and -inf if there is no event."""
         scores, states = table(*arguments).max(-1)
         return _events(states, scores > NEG_INF, *arguments), scores
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the k best events ``(batch, k, n)`` and their scores ``(batch, k)``; k is the last argument."""
+        """Return the k best events ``(batch, k, n)`` and their scores ``(batch, k)``, best first.
+
+        The number k is the last argument. If there are fewer events, the others are -1, and their scores -inf.
+        """
         *inputs, k = arguments
         every = table(*inputs)
         scores, states = every.topk(min(k, every.shape[-1]), -1)
@@ -56,7 +60,10 @@ class Enumeration:
         return _events(states, scores > NEG_INF, *inputs), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return samples ``(batch, count, n)`` and the log-partition; count is the last argument."""
+        """Return samples ``(batch, count, n)`` and the log-partition ``(batch,)``; count is the last argument.
+
+        Samples are -1 if every event is forbidden.
+        """
         *inputs, count = arguments
         every = table(*inputs)
         log_partition = semiring.logsumexp(every, -1)
@@ -127,6 +134,7 @@ def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:
 
 
 def _within_half(states: Tensor, linear: Tensor, pairs: Tensor) -> Tensor:
+    """Return the scores ``(batch, 2^k)`` of all states ``(2^k, k)`` of one half of the variables."""
     return linear @ states.T + 0.5 * ((states @ pairs) * states).sum(-1)
 
 
@@ -136,10 +144,12 @@ def _bits(n: int, like: Tensor) -> Tensor:
 
 
 def _digits(states: Tensor, n: int) -> Tensor:
+    """Return the n lowest bits of indices of states, the most significant first, on a new last axis."""
     return (states.unsqueeze(-1) >> torch.arange(n - 1, -1, -1, device=states.device)) & 1
 
 
 def _total(ring: Semiring, scores: Tensor) -> Tensor:
+    """Return a semiring's total over the last axis of scores."""
     return ring.lower(ring.sum(ring.weigh(ring.one(scores), scores), -1))
 
 

@@ -32,7 +32,7 @@ def monotone_alignment(length: int, target_length: int, moves: Tensor, transitio
 
 
 def _paths(rows: int, columns: int) -> list[list[tuple[int, int, int]]]:
-    """Return all paths, each a list of cells with the moves into them; a match enters the first cell."""
+    """Return all paths, each a list of (row, column, move into this cell); a match enters the first cell."""
     if rows == columns == 0:
         return [[]]
     unfinished, finished = [[(0, 0, 0)]], []

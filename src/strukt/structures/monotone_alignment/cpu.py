@@ -5,6 +5,9 @@ The cells of an anti-diagonal do not depend on each other, so they are computed 
 
 The chart holds the total over the paths into each cell by each move, diagonal after diagonal: for a diagonal of k
 cells three rows of k mantissas, then three rows of k ranks.
+
+Arguments are ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths`` and ``target_lengths (batch,)``, as
+in `reference.recursion`.
 """
 
 from __future__ import annotations
@@ -54,9 +57,10 @@ def inside(
 def outside(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the marginals of moves and expected pairs of moves, times ``weights``, in the scores' shapes.
+    """Return the marginals of moves, and the expected number of times that each move follows each other.
 
-    Each item has a weight, ``weights (batch,)``.
+    They have the shapes of the scores, and are multiplied by ``weights (batch,)``; items that share a transition
+    matrix are summed.
     """
     batch, groups = len(moves), len(transition)
     marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)
@@ -67,7 +71,7 @@ def outside(
 
 
 def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
+    """Return the moves of the best path ``(batch, n, m)``, else -1, and its score ``(batch,)``; time O(n m)."""
     paths, scores = kbest(moves, transition, lengths, target_lengths, 1)
     return paths[:, 0], scores[:, 0]
 
@@ -75,9 +79,10 @@ def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Ten
 def kbest(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the moves of the k best paths ``(batch, k, n, m)`` and their scores, best first.
+    """Return the moves of the k best paths ``(batch, k, n, m)`` and their scores ``(batch, k)``, best first.
 
-    Time O(n m + k (n + m)), and O(k n m) to fill the events with -1.
+    If there are fewer than k, the other moves are -1, and their scores -inf. Time O(n m + k (n + m)), and O(k n m)
+    to fill the events with -1.
     """
     batch, n, m, _ = moves.shape
     paths = no_events(batch, k, n, m)
@@ -89,7 +94,10 @@ def kbest(
 def sample(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return paths ``(batch, count, n, m)``, drawn backwards in O(n + m) each, and the log-partition."""
+    """Return sampled paths ``(batch, count, n, m)`` and the log-partition ``(batch,)``.
+
+    Paths are drawn from the last cell to the first, in O(n + m) time each.
+    """
     log_partition, chart = inside(moves, transition, lengths, target_lengths)
     batch, n, m, _ = moves.shape
     uniform = torch.rand(batch, count, n + m, dtype=torch.float64)

@@ -25,19 +25,21 @@ def _add_onward(
 ) -> None:  # fmt: skip
     """Add the totals of path suffixes that go on by one move, and the probabilities of pairs of moves.
 
+    Arrays of 6 rows hold three mantissas and three ranks, for each of the moves into a cell.
+
     Args:
-        ahead: ``(6, cells)``, the weight of everything that can follow a cell entered by each move.
-        entered: The weight of the cell that the move enters and of everything that can follow it.
-        behind: The offset in the diagonal from a cell to the one that the move enters from it.
-        left: The first cell.
+        ahead: ``(6, cells)``, the totals over everything that can follow each move into each cell; added to.
+        entered: ``(6, cells)`` of the diagonal that the move leads to: the same with the weights of its moves.
+        behind: The move leads from cell k to cell k + ``behind`` of ``entered``.
+        left: The first cell that the move can leave.
         right: One more than the last.
-        numbers: The transitions, ``(2, 3, 3)``.
+        numbers: The weights of transitions, ``(2, 3, 3)``: mantissas, then ranks.
         move: The move.
-        inside: The cells' entries of the chart.
-        whole: The mantissa of the total.
+        inside: ``(6, cells)``, the entries of the chart.
+        whole: The mantissa of the total over all paths.
         rank: The rank of the total.
         weight: The weight of the item.
-        pairs: ``(3, 3)``, expected pairs of moves; the result is added to it.
+        pairs: ``(3, 3)``, the expected number of times that each move follows each other; added to.
     """
     for a in range(3):
         mantissa, height, expected = numbers[0, a, move], numbers[1, a, move], 0.0
@@ -52,10 +54,13 @@ def _add_onward(
 
 
 @inner
-def _add_shares(
+def _write_shares(
     inside: Array, ahead: Array, whole: float, rank: float, weight: float, d: int, first: int, out: Array
 ) -> None:
-    """Write the probabilities of the moves into the cells of a diagonal, times a weight."""
+    """Write the probabilities of the moves into the cells of diagonal d, times a weight, to ``out (n, m, 3)``.
+
+    ``first`` is the first row of the diagonal; ``inside`` and ``ahead (6, cells)`` are as in `_add_onward`.
+    """
     cells = inside.shape[1]
     shares = scratch(3, cells)
     for move in range(3):
@@ -69,12 +74,14 @@ def _add_shares(
 
 
 @inner
-def _spread(
-    moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
+def _backward_item(
+    moves: Array, n: int, m: int, numbers: Array, chart: Array, factor: float, marginals: Array,
+    pairs: Array,
 ) -> None:
-    """Write the expected moves and pairs of moves of an item, last diagonal first.
+    """Write the marginals of an item's moves, times ``factor``; add its expected pairs of moves to ``pairs``.
 
-    Of the weights of suffixes, only those of the current diagonal and of the two after it are kept.
+    The last diagonal comes first. Of the totals of path suffixes, only those of the current diagonal and of the
+    two after it are kept.
     """
     whole, rank = total(chart, n, m)
     if rank == -np.inf:
@@ -95,9 +102,9 @@ def _spread(
                 down, (top, bottom) = int(move != INSERT), rows_on(n, m, following)
                 _add_onward(
                     ahead, leading(workspaces[following % 3], (6, bottom - top)), first + down - top,
-                    low - down - first, high - down - first, numbers, move, inside, whole, rank, item, pairs,
+                    low - down - first, high - down - first, numbers, move, inside, whole, rank, factor, pairs,
                 )  # fmt: skip
-        _add_shares(inside, ahead, whole, rank, item, d, first, marginals)
+        _write_shares(inside, ahead, whole, rank, factor, d, first, marginals)
         weigh(moves, n, m, d, weight)
         _weigh_ahead(ahead, weight, entered)
 
@@ -117,7 +124,7 @@ def backward(
     moves: Array, transition: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array,
     marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the marginals of moves and the expected pairs of moves of each item, times its weight.
+    """Write the marginals of moves and add the expected pairs of moves of each item, times its weight.
 
     Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths``, ``target_lengths`` and ``weights
     (batch,)``, ``chart (batch, 6 n m)``, ``marginals (batch, n, m, 3)`` and ``pairs (batch, 3, 3)``.
@@ -128,4 +135,4 @@ def backward(
         n, m = lengths[b], target_lengths[b]
         if n > 0 and m > 0:
             load_transition(transition[b * transition.shape[0] // batch], numbers)
-            _spread(moves[b], n, m, numbers, chart[b], weights[b], marginals[b], pairs[b])
+            _backward_item(moves[b], n, m, numbers, chart[b], weights[b], marginals[b], pairs[b])

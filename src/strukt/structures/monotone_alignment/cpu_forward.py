@@ -43,7 +43,7 @@ def diagonal(chart: Array, n: int, m: int, d: int) -> Array:
 
 @inner
 def load_transition(transition: Array, numbers: Array) -> None:
-    """Write mantissas and ranks ``(2, 3, 3)`` of one item's transition scores."""
+    """Write the weights of one item's transitions ``(3, 3)`` to ``numbers (2, 3, 3)``: mantissas, then ranks."""
     for a in range(3):
         for b in range(3):
             numbers[0, a, b], numbers[1, a, b] = from_log(np.float64(transition[a, b]))
@@ -51,7 +51,10 @@ def load_transition(transition: Array, numbers: Array) -> None:
 
 @inner
 def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
-    """Write the exponentiated scores of the moves into the cells of a diagonal, ``(6, cells)``."""
+    """Write the weights of the moves into the cells of diagonal d, the exponentials of scores, ``(6, cells)``.
+
+    These are three rows of mantissas, one for each move, then three of ranks.
+    """
     first, end = rows_on(n, m, d)
     for i in range(first, end):
         for move in range(3):
@@ -65,7 +68,11 @@ def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
 def _enter(
     source: Array, behind: int, numbers: Array, move: int, weight: Array, out: Array, left: int, right: int
 ) -> None:
-    """Write the totals of cells k from ``left`` to ``right`` entered by a move from ``source[:, k + behind]``."""
+    """Write the totals of the paths that enter cells ``left`` to ``right - 1`` of a diagonal by a move.
+
+    The move leads to cell k from cell k + ``behind`` of ``source (6, cells)``, the diagonal before or the one
+    before that. ``weight`` and ``out (6, cells)`` are those of the entered diagonal.
+    """
     t0, t1, t2 = numbers[0, 0, move], numbers[0, 1, move], numbers[0, 2, move]
     s0, s1, s2 = numbers[1, 0, move], numbers[1, 1, move], numbers[1, 2, move]
     for k in range(left, right):

@@ -16,13 +16,16 @@ from strukt.structures.monotone_alignment.reference import DELETE, INSERT
 
 @inner
 def cell_before(i: int, j: int, move: int) -> tuple[int, int]:
-    """Return the cell from which a move leads to a cell."""
+    """Return the row and column of the cell from which a move leads to cell (i, j)."""
     return i - int(move != INSERT), j - int(move != DELETE)
 
 
 @inner
 def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> float:
-    """Write to ``ways`` the best score with each move into a cell, followed by ``move``; return the best."""
+    """Write the best score of a path into a cell by each move, and then by ``move``, to ``ways (3,)``.
+
+    ``values (3,)`` holds the scores without the transition to ``move``. Return the best of the three.
+    """
     for a in range(3):
         ways[a] = values[a] + transition[a, move]
     return max(max(ways[0], ways[1]), ways[2])  # type: ignore[no-any-return]
@@ -69,7 +72,10 @@ def kbest(
 
 @inner
 def _list(values: Array, transition: Array, search: Search, paths: Array, scores: Array) -> None:
-    """Write the best paths and their scores, best first."""
+    """Write the k best paths, best first, to ``paths (k, n, m)`` and ``scores (k,)``.
+
+    If there are fewer, -inf is written to ``scores`` after them, and nothing more.
+    """
     start(search, values[-1, -1].max())
     for rank in range(scores.shape[0]):
         score, deviation = take(search, rank)
@@ -83,7 +89,10 @@ def _list(values: Array, transition: Array, search: Search, paths: Array, scores
 def _follow(
     values: Array, transition: Array, search: Search, rank: int, deviation: int, score: float, path: Array
 ) -> None:
-    """Trace back and write the path of a rank; only a match enters the first cell."""
+    """Write the path of a rank to ``path (n, m)``, from the last cell to the first, which only a match enters.
+
+    Choices up to ``deviation`` are fixed by the search; later ones are the best completion.
+    """
     i, j, move, place, ways = values.shape[0] - 1, values.shape[1] - 1, 0, 0, np.empty(3)
     choices = search.choices[rank]
     while i >= 0 and j >= 0:

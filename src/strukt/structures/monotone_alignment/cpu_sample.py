@@ -22,6 +22,8 @@ def sample(
 ) -> None:  # fmt: skip
     """Draw paths from the last move to the first; samples that leave a cell by the same move share its table.
 
+    Items without a path are left as they are.
+
     Arrays: ``moves (batch, n, m, 3)``, ``transition (g, 3, 3)``, ``lengths`` and ``target_lengths (batch,)``,
     ``chart (batch, 6 n m)``, random numbers ``uniform (batch, count, n + m)``, and ``paths (batch, count, n, m)``.
     """

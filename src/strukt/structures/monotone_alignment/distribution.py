@@ -23,6 +23,7 @@ from strukt.structures.monotone_alignment.grid import any_before, number_of_path
 from strukt.structures.monotone_alignment.reference import REFERENCE, max_marginals
 
 MOST_CANDIDATES = 1 << 18
+"""The most paths that `enumerate_support` lists."""
 
 
 class MonotoneAlignment(GridPaths):
@@ -160,10 +161,10 @@ class MonotoneAlignment(GridPaths):
         return self.from_moves(moves, transition, lengths, target_lengths, validate_args=False)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid other moves into a required cell, and all moves that bypass it.
+        """Forbid other moves into the cells of required moves, and all moves that bypass these cells.
 
-        A move bypasses a cell that is neither before its end nor after its start: the cell lies above and to the
-        right of it, or below and to the left.
+        A move bypasses a cell that no path with this move can visit: one above and to the right of the move, or
+        below and to the left.
         """
         moves, transition = self.scores
         required = required & self._within.unsqueeze(-1)

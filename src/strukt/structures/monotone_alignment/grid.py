@@ -23,13 +23,13 @@ def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
 
 
 def number_of_paths(n: int, m: int) -> int:
-    """Return the Delannoy number D(n - 1, m - 1), the number of paths through n x m cells; 1 if n or m is 0."""
+    """Return the number of paths through n x m cells, the Delannoy number D(n - 1, m - 1); 1 if n or m is 0."""
     return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
 
 
 @cache
 def paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
-    """Return all paths from the first cell to this one, each as rows of cells with the moves into them."""
+    """Return all paths from the first cell to (i, j), each a tuple of (row, column, move into this cell)."""
     if i == j == 0:
         return [((0, 0, MATCH),)]
     return [

@@ -18,13 +18,13 @@ STEPS = ((1, 1), (0, 1), (1, 0))
 """The rows and columns by which each move advances."""
 
 MIRRORED = [MATCH, DELETE, INSERT]
-"""The moves after swapping the two sequences."""
+"""The move that each move becomes when the two sequences are swapped."""
 
 
 def recursion(
     semiring: Semiring, moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> Tensor:
-    """Return the semiring's total over all paths from the first cell to the last.
+    """Return the semiring's total over all paths from the first cell to the last, ``(..., batch)``.
 
     Args:
         semiring: The semiring to compute in.
@@ -34,7 +34,7 @@ def recursion(
         lengths: ``(batch,)``, rows.
         target_lengths: ``(batch,)``, columns.
 
-    Time and memory O(n m), in n + m - 1 steps (Gotoh 1982, without the start of a gap as a state).
+    Time and memory O(n m), in n + m - 1 steps one after another (Gotoh 1982).
     """
     if moves.shape[-3] > moves.shape[-2]:
         moves, transition = _transposed(moves, transition)
@@ -87,7 +87,7 @@ def _transposed(moves: Tensor, transition: Tensor) -> tuple[Tensor, Tensor]:
 def _clean(
     moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return scores with zeros in the padding, and one transition for each item, with an axis for rows."""
+    """Return scores with zeros in the padding, and transitions ``(..., batch, 1, 3, 3)``, one for each item."""
     n, m = moves.shape[-3:-1]
     rows = torch.arange(n, device=moves.device) >= lengths[:, None]
     columns = torch.arange(m, device=moves.device) >= target_lengths[:, None]
@@ -112,7 +112,7 @@ def _skewed(moves: Tensor) -> Tensor:
 
 
 def _start(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Return the state before the first cell, weight one for a match: ``(..., batch, 3)``."""
+    """Return the semiring's one for a match and its zero for other moves, ``(..., batch, 3)``: the empty path."""
     score = moves.new_zeros(*moves.shape[:-3], 3)
     return semiring.weigh(
         semiring.one(score), score.masked_fill(torch.arange(3, device=moves.device) > 0, NEG_INF)
@@ -120,7 +120,7 @@ def _start(semiring: Semiring, moves: Tensor) -> Tensor:
 
 
 def _nothing(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Return weight zero, ``(..., batch, 3)``."""
+    """Return the semiring's zero for each move, ``(..., batch, 3)``."""
     missing = moves.new_full((*moves.shape[:-3], 3), NEG_INF)
     return semiring.weigh(semiring.one(missing), missing)
 
@@ -142,12 +142,12 @@ def _diagonals(semiring: Semiring, skewed: Tensor, transition: Tensor) -> list[T
 
 
 def _downwards(diagonal: Tensor, nothing: Tensor) -> Tensor:
-    """Shift entries to the next row."""
+    """Shift entries to the next row; the first row becomes ``nothing``."""
     return torch.cat([nothing, diagonal[..., :-1, :]], -2)
 
 
 def _upwards(diagonal: Tensor) -> Tensor:
-    """Shift entries to the row before."""
+    """Shift entries ``(batch, n, ...)`` to the row before; the last row becomes -inf."""
     return torch.nn.functional.pad(diagonal[:, 1:], (0, 0, 0, 1), value=NEG_INF)
 
 

@@ -11,7 +11,7 @@ from strukt.structures.enumeration import Table
 
 
 def transducer(length: int, target_length: int, moves: Tensor) -> Table:
-    """Return all paths: all assignments of the labels to frames in order.
+    """Return all paths and their scores: all assignments of the labels to frames in order.
 
     Args:
         length: The number of frames in use.

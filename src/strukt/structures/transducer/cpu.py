@@ -1,4 +1,8 @@
-"""Operators of transducers on the CPU: forward and backward in Numba, all others as a table program."""
+"""Operators of transducers on the CPU: forward and backward in Numba, all others as a table program.
+
+Arguments are ``moves (batch, n, m + 1, 2)``, ``lengths`` and ``target_lengths (batch,)``, as in
+`reference.recursion`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from strukt.structures.transducer import cpu_forward_backward, forward
 
 
 class Paths(Flat, RowBackend):
-    """Backend adapter with one tensor of scores and a second length for each item."""
+    """The table program as a CPU backend, with one tensor of scores and a second length for each item."""
 
     def __init__(self) -> None:
         RowBackend.__init__(self, forward.build, forward.cells, scores=1, event_dim=2)

@@ -1,6 +1,6 @@
 """Fused Numba kernels of transducers, forward and backward.
 
-The chart holds the total over the paths to each node by either move, ``(n, m + 1, 2)``: a
+The chart holds the total over all paths to each node, ``(n, m + 1, 2)``: the mantissa and rank of a
 `strukt.kernels.extended` number, which neither underflows nor loses precision at large scores, as logs would.
 """
 
@@ -16,6 +16,7 @@ from strukt.structures.transducer.reference import BLANK, LABEL
 
 @inner
 def _sum(mantissa: float, rank: float, other: float, other_rank: float) -> tuple[float, float]:
+    """Return the sum of two extended numbers, as mantissa and rank."""
     top = max(rank, other_rank)
     return at_rank(mantissa, rank, top) + at_rank(other, other_rank, top), top
 
@@ -29,7 +30,7 @@ def _times(mantissa: float, rank: float, score: float) -> tuple[float, float]:
 
 @inner
 def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
-    """Return the total of all paths; 1 if there are neither frames nor labels, for the empty path."""
+    """Return the total over all paths, as mantissa and rank; 1 if there are neither frames nor labels."""
     if n == 0:
         return 1.0, 0.0 if m == 0 else -np.inf
     return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])
@@ -63,7 +64,9 @@ def backward(
     moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write marginals, last node first; ``beta`` is the total over the paths from each node of a frame to the end.
+    """Write marginals of moves, times the weight of the item, from the last node to the first.
+
+    In the loop, ``beta`` holds the totals over the paths from each node of a frame to the end.
 
     Arrays: those of `forward`, ``weights (batch,)``, and ``marginals (batch, n, m + 1, 2)``.
     """

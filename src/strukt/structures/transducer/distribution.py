@@ -26,6 +26,7 @@ from strukt.structures.transducer.emissions import are_emissions, frames_of_labe
 from strukt.structures.transducer.reference import REFERENCE, used
 
 MOST_CANDIDATES = 1 << 18
+"""The most paths that `enumerate_support` lists."""
 
 
 class Transducer(GridPaths):
@@ -187,7 +188,10 @@ class Transducer(GridPaths):
 
 
 def _places(event: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return the indices of moves ``(rows, n, m + 1)`` in the flattened scores of an item, -1 for none."""
+    """Return the places of the moves ``(rows, n, m + 1)``: indices into an item's flattened scores, -1 for none.
+
+    The result is ``(rows, n (m + 1))``.
+    """
     visited = events.cells_within(event.shape[-2:], lengths, target_lengths + 1) & (event >= 0)
     n, columns = event.shape[-2:]
     node = torch.arange(n * columns, device=event.device).view(n, columns)

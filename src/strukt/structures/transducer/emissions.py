@@ -40,7 +40,9 @@ def labels_of_nodes(
 ) -> Tensor:  # fmt: skip
     """Return, for each u, the blank and the label that follows u labels: ``batch + (m + 1, 2)``.
 
-    The arguments are checked; their values only if ``validate_args`` is not False, or on the CPU.
+    After the target the blank stands in for the label. The arguments are checked; their values only if
+    ``validate_args`` is not False, or on the CPU. ``shape`` and ``device`` are those of the logits; for the others
+    see `moves_of_labels`.
 
     Raises:
         ValueError: If the arguments do not fit logits of shape ``batch + (n, m + 1, c)``.

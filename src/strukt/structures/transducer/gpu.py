@@ -13,7 +13,7 @@ from strukt.structures.transducer import forward
 
 
 class Paths(Rows):
-    """Backend adapter with one tensor of scores and a second length for each item."""
+    """The table program as a GPU backend, with one tensor of scores and a second length for each item."""
 
     def __init__(self) -> None:
         super().__init__(forward.build, lambda m, shape: forward.cells(shape), scores=1, power=2)
@@ -26,7 +26,10 @@ class Paths(Rows):
         return 2 * main[0].numel()
 
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        """Return the index of each item's program; there is no path with labels but no frames."""
+        """Return the index of each item's size in `Program.ends`, ``(batch,)``; -1 for neither frames nor labels.
+
+        Index 0 is that of labels without frames, which have no path.
+        """
         (labels,) = options
         index = 1 + (lengths - 1) * scores[0].shape[2] + labels
         return torch.where(lengths == 0, torch.where(labels == 0, -1, 0), index)

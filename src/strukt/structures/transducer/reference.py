@@ -13,10 +13,13 @@ from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 BLANK, LABEL = 0, 1
+"""The moves: to the next frame, and to the next label."""
 
 
 def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
     """Return the semiring's total over all paths from the first node through the blank out of the last one.
+
+    The result is ``(..., batch)``.
 
     Args:
         semiring: The semiring to compute in.
@@ -32,7 +35,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
     ends = [semiring.one(start), nothing]
     if moves.shape[-3]:
         last_row = (lengths - 1).clamp(min=0)[:, None]
-        node = _first_column(semiring, moves)
+        node = _first_diagonal(semiring, moves)
         for d in range(skewed.shape[-2]):
             left = semiring.weigh(node, skewed[..., d, BLANK])
             ends.append(left.gather(-1, last_row.expand(*left.shape[:-1], 1)))
@@ -46,8 +49,8 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
     return semiring.sum(chosen, -1)  # a sum of one term, so that a total of weight zero has no gradient
 
 
-def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Return the diagonal t + u = 0: weight one for the first node, zero elsewhere."""
+def _first_diagonal(semiring: Semiring, moves: Tensor) -> Tensor:
+    """Return the diagonal t + u = 0, ``(..., batch, n)``: the semiring's one for the first node, else its zero."""
     row = moves.new_zeros(moves.shape[:-2])
     return semiring.weigh(
         semiring.one(row), row.masked_fill(torch.arange(row.shape[-1], device=row.device) > 0, NEG_INF)

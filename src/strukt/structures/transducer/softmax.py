@@ -53,6 +53,8 @@ def _written_out(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths
 
 
 class _LogProbMoves(Function):
+    """Autograd function of `log_prob_moves`, computed item by item."""
+
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
         ctx.save_for_backward(logits, labels, lengths, target_lengths)
@@ -76,7 +78,10 @@ class _LogProbMoves(Function):
 
 
 class _Gradient(Function):
-    """The gradient of the logits, linear in that of the moves, as an autograd function, for second derivatives."""
+    """Autograd function of the gradient with respect to the logits, for second derivatives, but no higher ones.
+
+    The gradient is linear in ``grads``, the gradient with respect to the moves.
+    """
 
     @staticmethod
     def forward(
@@ -109,7 +114,10 @@ class _Gradient(Function):
 
 
 def _nodes(logits: Tensor, lengths: Tensor, target_lengths: Tensor) -> Iterator[tuple[int, tuple[slice, slice]]]:
-    """Yield the nodes of each item within both lengths, in blocks of frames that fit into a CPU cache."""
+    """Yield each item's index, with slices of its frames and labels within both lengths.
+
+    On a CPU, an item is yielded in blocks of frames that fit into the cache.
+    """
     at_once = BLOCK // logits[0, 0].numel() if logits.is_cpu and logits.numel() else logits.shape[1]
     rows = max(at_once, 1)
     sizes = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
