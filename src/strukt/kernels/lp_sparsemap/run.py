@@ -97,9 +97,10 @@ def gaps(graph: Graph, state: State, result: Array, best: Array, start: int, ste
 
 @inner
 def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[float, float]:
-    """Return the largest score of an assignment of a closed-form factor, and the score of the marginals.
+    """Return the largest score of a point in the polytope of a closed-form factor, and the score of the marginals.
 
-    A score is the sum of the multipliers of the variables that are 1, plus the score of the pair.
+    A score is the inner product of multipliers and point, both as the factor sees them, plus the score of a pair
+    times m, the probability that both variables are 1.
     """
     first, last = graph.starts[f], graph.starts[f + 1]
     size, held = last - first, 0.0

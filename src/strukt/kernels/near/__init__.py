@@ -72,26 +72,31 @@ def _backend(rows: Tensor) -> Any:
 
 
 def _scores(left: Tensor, right: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:
+    """Return `scores` by a backend."""
     result: Tensor = _backend(left).scores(left, right, weights, shapes.buckets)
     return result
 
 
 def _left(band: Tensor, right: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:
+    """Return `gathered` by a backend."""
     result: Tensor = _backend(right).sums(band, right, weights, shapes.left, shapes.buckets, 1)
     return result
 
 
 def _right(band: Tensor, left: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:
+    """Return `scattered` by a backend."""
     result: Tensor = _backend(left).sums(band, left, weights, shapes.right, shapes.buckets, -1)
     return result
 
 
 def _weights(band: Tensor, left: Tensor, right: Tensor, shapes: _Shapes) -> Tensor:
+    """Return the derivative with respect to the weights, ``(2g, h, r)``, by a backend."""
     result: Tensor = _backend(left).weights(band, left, right, shapes.buckets)
     return result
 
 
 def _spread(band: Tensor, buckets: Buckets) -> Tensor:
+    """Return `spread`, without derivatives."""
     batch, n, channels, _ = band.shape
     result = band.new_zeros(batch, channels, n, n)
     for place, offset in buckets.diagonals(n):
@@ -101,6 +106,7 @@ def _spread(band: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _banded(pairs: Tensor, buckets: Buckets) -> Tensor:
+    """Return `banded`, without derivatives."""
     batch, channels, n, _ = pairs.shape
     result = pairs.new_zeros(batch, n, channels, buckets.places - 2)
     for place, offset in buckets.diagonals(n):

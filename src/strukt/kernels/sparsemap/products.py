@@ -23,7 +23,7 @@ def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
     Args:
         parts: ``(batch, k, p)``, the part indices of each structure.
         counts: ``(batch, k)``, the number of parts of each structure.
-        sizes: ``(batch,)``, the number of structures.
+        sizes: ``(batch,)``, the number of structures, at least 1.
         d: The total number of parts.
     """
     batch, k, _ = parts.shape

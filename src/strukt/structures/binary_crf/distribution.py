@@ -237,7 +237,11 @@ class _Pairs:
 
 
 def _steps(n: int, schedule: str, device: torch.device) -> list[list[Blocks]]:
-    """Return the steps of a sweep: one variable in each step, or a single step for all."""
+    """Return the steps of a sweep: one variable in each step, or a single step for all.
+
+    Raises:
+        ValueError: If there is no such schedule.
+    """
     every = torch.arange(n, device=device).unsqueeze(1)
     if schedule == "parallel":
         return [[Blocks(every, False)]]

@@ -86,7 +86,7 @@ def sample(
 
 
 def _run(function: Callable[..., None], logits: Tensor, lengths: Tensor, states: Tensor, *more: Tensor) -> None:
-    """Call ``function(logits, lengths, states, *more, start, step)`` on all threads."""
+    """Call ``function(logits, lengths, states, *more, start, step)`` on several threads."""
     batch, n, _ = logits.shape
     if batch:
         threads = thread_count(batch, 4 * batch * n * states.shape[1])

@@ -158,7 +158,7 @@ def _numbers(chart: Tensor, logits: Tensor, states: Tensor) -> tuple[Tensor, Ten
 
 
 def _block(states: Tensor) -> int:
-    """Return the size of a vector over places: a power of two, at least 16."""
+    """Return the size of a vector over places: the smallest power of two that is at least m + 1 and 16."""
     return max(1 << (_place_count(states) - 1).bit_length(), 16)
 
 

@@ -184,7 +184,7 @@ def frames_before(logits, frame_step, label_step, vm, ve, places, t, length, bla
 
 @triton.jit
 def ranks(states, k, last, blank, labels, label):
-    """Return the position of each label of a target if its labels are sorted; equal labels keep their order."""
+    """Return the rank of each label of a target among its sorted labels, from 0; equal labels keep their order."""
     rank = tl.zeros_like(k)
     for j in range(1, last + 1):
         other = label_of(states, j, last, blank, labels)

@@ -72,7 +72,7 @@ def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; O(n c^3) operations per item, in O(sqrt n) programs."""
+    """Return the log-partition ``(batch,)`` and the chart; O(n c^3) operations per item, in O(sqrt n) steps."""
     from strukt.structures.linear_chain import gpu_scan  # needs Triton
 
     (batch, n, c), blocks, sizes = unary.shape, blocks_of(unary), sizes_of(unary)
@@ -113,7 +113,7 @@ def outside(
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the best tags ``(batch, n)`` and their score; O(n c^3) operations per item, in O(sqrt n) programs."""
+    """Return the best tags ``(batch, n)`` and their score; O(n c^3) operations per item, in O(sqrt n) steps."""
     from strukt.structures.linear_chain import gpu_scan_viterbi  # needs Triton
 
     (batch, n, c), blocks, sizes = unary.shape, blocks_of(unary), sizes_of(unary)

@@ -28,7 +28,7 @@ from strukt.structures.linear_chain.gpu_weights import (
 
 @triton.jit
 def measure(transition, group_step, step, steps, highest, least, c, B: tl.constexpr):
-    """Write the highest score of each matrix, and the `gpu_weights.spread` of its weights.
+    """Write the highest score of each matrix, 0 if it is -inf, and the `gpu_weights.spread` of its weights.
 
     ``transition`` holds matrices ``(c, c)`` with the strides ``group_step`` and ``step``, ``steps`` of them in
     each group; ``highest`` and ``least`` are ``(groups * steps,)``.

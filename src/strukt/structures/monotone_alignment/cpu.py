@@ -107,7 +107,7 @@ def sample(
 
 
 def _run(function: Callable[..., None], moves: Tensor, *more: Tensor) -> None:
-    """Call ``function(moves, *more, start, step)`` on all threads."""
+    """Call ``function(moves, *more, start, step)`` on several threads."""
     batch, n, m, _ = moves.shape
     if batch:
         over_batch(function, thread_count(batch, 20 * batch * n * m), moves, *more)

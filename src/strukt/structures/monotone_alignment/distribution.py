@@ -133,6 +133,7 @@ class MonotoneAlignment(GridPaths):
         target_lengths: Lengths | None,
         validate_args: bool | None,
     ) -> None:
+        """Initialise from the scores of moves, ``batch + (n, m, 3)``, and the arguments of the constructor."""
         transition = moves.new_zeros(3, 3) if transition is None else transition
         transition = arguments.batched("transition", transition, moves.shape[:-3], (3, 3))
         super().__init__((moves, transition), moves.shape[-2], lengths, target_lengths, validate_args)

@@ -58,7 +58,8 @@ def draw(
 def _take_logs(entered: Array, ended: Array, scales: Array) -> None:
     """Replace the totals of a chart by their logs, in place.
 
-    The logs of ``entered`` include the scales, so that positions can be compared; those of ``ended`` do not.
+    The logs of ``entered`` include the scales, so that positions can be compared; those of ``ended`` do not. No
+    segment ends at position 0: its entries of ``ended`` become -inf.
     """
     for t in range(entered.shape[0]):
         for j in range(entered.shape[1]):
@@ -95,7 +96,10 @@ def _draw_ending(
 
 @inner
 def _weigh_labels(ended: Array, transition: Array, end: int, following: int, table: Array) -> None:
-    """Write the cumulative weights of the labels of a segment that ends at ``end``, given the next label."""
+    """Write the cumulative weights of the labels of a segment that ends at ``end`` to ``table (c,)``.
+
+    They depend on the label ``following``; c means that no segment follows. ``ended (c,)`` is from `_take_logs`.
+    """
     c = table.shape[0]
     write(table, ended)
     if following < c:
@@ -108,7 +112,7 @@ def _weigh_labels(ended: Array, transition: Array, end: int, following: int, tab
 
 @inner
 def _weigh_durations(segments: Array, entered: Array, end: int, label: int, table: Array) -> None:
-    """Write the cumulative weights of the durations of a segment of ``label`` that ends at ``end``."""
+    """Write the cumulative weights of the durations of a segment of ``label`` that ends at ``end``: ``(k,)``."""
     table[:] = -np.inf
     for d in range(min(table.shape[0], end)):
         table[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]

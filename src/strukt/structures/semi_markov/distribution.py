@@ -201,10 +201,11 @@ class SemiMarkov(StructuredDistribution):
 
 
 def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
-    """Raise an error if segments may be scores of pairs of labels, ``batch + (n, k, c, c)``.
+    """Check that segments ``batch + (n, k, c)`` are no scores of pairs of labels, ``batch + (n, k, c, c)``.
 
     Raises:
-        ValueError: If the last two axes are equal, and lengths do not rule it out.
+        ValueError: If they may be: there are 5 axes or more, the last two are equal, and no lengths tell the
+            number of batch axes.
     """
     if segments.dim() < 5 or segments.shape[-1] != segments.shape[-2]:
         return

@@ -65,6 +65,6 @@ def outside(moves: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Ten
 
 
 def _run(function: Callable[..., None], moves: Tensor, *more: Tensor) -> None:
-    """Call ``function(moves, *more, start, step)`` on all threads."""
+    """Call ``function(moves, *more, start, step)`` on several threads."""
     if len(moves):
         over_batch(function, thread_count(len(moves), 20 * moves.numel()), moves, *more)
