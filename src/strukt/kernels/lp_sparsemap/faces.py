@@ -45,7 +45,7 @@ def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, fa
 def _pair_tilts(graph: Graph, score: float, region: int, first: int, faces: Faces) -> None:
     """Write the tilts of the two copies of a pair, from index ``first`` on, that are not fixed.
 
-    They are the derivatives of the score times m, the probability that both variables are 1.
+    They are the derivatives, along the face, of the score times m, the probability that both variables are 1.
     """
     slopes = pair_slopes(region)
     if faces.labels[first] != FIXED and slopes[0] != 0.0:

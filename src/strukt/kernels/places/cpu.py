@@ -54,7 +54,10 @@ def _rows(value: Tensor) -> Array:
 
 @kernel
 def _add_up(score: Array, place: Array, out: Array) -> None:
-    """Add to ``out (batch,)`` the entries of ``score (g, size)`` at ``place (batch, count)``, -1 for none."""
+    """Add to ``out (batch,)`` the entries of ``score (g, size)`` at ``place (batch, count)``.
+
+    Indices outside of a row, such as -1, are ignored.
+    """
     batch, count = place.shape
     for b in range(batch):
         row = b * score.shape[0] // batch
@@ -85,7 +88,10 @@ def _opposites(grad: Array, log_prob: Array, out: Array) -> None:
 
 @kernel
 def _subtract(part: Array, place: Array, weight: Array) -> None:
-    """Subtract ``weight (batch,)`` from entries of ``part (g, size)`` at ``place (batch, count)``, -1 for none."""
+    """Subtract ``weight (batch,)`` from the entries of ``part (g, size)`` at ``place (batch, count)``.
+
+    Indices outside of a row, such as -1, are ignored.
+    """
     batch, count = place.shape
     for b in range(batch):
         row = b * part.shape[0] // batch

@@ -65,7 +65,7 @@ def write_tops(unary, tops, length, c, C: tl.constexpr, ROWS: tl.constexpr):
 
 @triton.jit
 def weigh_pairs(score, on):
-    """Return the weights of a matrix relative to its highest score, this score or 0 for -inf, and their `spread`."""
+    """Return the weights of a matrix relative to its highest score, that score (0 for -inf) and their `spread`."""
     top = finite(tl.max(tl.max(score, 1), 0))
     weight = weight_of(score, top)
     least = tl.min(tl.min(tl.where(on, weight, 1.0), 1), 0)

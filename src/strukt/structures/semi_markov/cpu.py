@@ -143,7 +143,10 @@ def _by_step(segments: Tensor, transition: Tensor) -> Tensor:
 
 
 def _weights(transition: Tensor, transposed: bool) -> tuple[Array, Array]:
-    """Return exp(transition - top) and top for each matrix; top is an integer, NaN if a weight could underflow."""
+    """Return exp(transition - top), in the shape of ``transition``, and top for each matrix, ``(g, steps)``.
+
+    Each top is an integer near the largest score; NaN if a weight could underflow.
+    """
     groups, steps, rows, _ = transition.shape
     matrices, tops = shared_weights(transition.reshape(groups * steps, 1, rows, rows), transposed)
     tops[np.isinf(tops)] = np.nan  # in padding, which is not checked
