@@ -19,7 +19,10 @@ OPTIMA = mutations(
                 ("inverse - ones.unsqueeze(-1)", "inverse + ones.unsqueeze(-1)"),
             ],
             "kernels/sparsemap/completion": [
-                ("    _set_query(state, ABOVE, max_calls)\n\n\n", "    state.counters[PHASE] = CONVERGED\n\n\n"),
+                (
+                    "    _set_query(state, ABOVE, max_calls)\n\n\n",
+                    "    state.counters[PHASE] = CONVERGED\n\n\n",
+                ),
             ],
             "structures/matching/cpu_hungarian": [
                 ("- prices.rows[owner]", ""),

@@ -97,7 +97,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
 def outside(
     logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
 ) -> Tensor:
-    """Return the marginals of labels at frames, ``(batch, n, c)``, times ``weights (batch,)``: n sequential steps.
+    """Return the marginals of labels at frames, ``(batch, n, c)``, times ``weights (batch,)``; n sequential steps.
 
     The chart is that of `inside`.
     """

@@ -38,7 +38,7 @@ def recursion(
 def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> Tensor:
     """Return, for each frame and label, the best score of a labelling with it, ``(batch, n, c)``.
 
-    Labels that are not in the target have -inf. Time O(n (m + c)).
+    Labels other than the blank that are not in the target have -inf. Time O(n (m + c)).
     """
     emissions = _emissions(logits, states)
     forward = _forward(Max(), emissions, lengths, states)

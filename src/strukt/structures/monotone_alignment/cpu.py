@@ -59,8 +59,8 @@ def outside(
 ) -> tuple[Tensor, Tensor]:
     """Return the marginals of moves, and the expected number of times that each move follows each other.
 
-    They have the shapes of the scores, and are multiplied by ``weights (batch,)``; items that share a transition
-    matrix are summed.
+    They have the shapes of the scores, and are multiplied by ``weights (batch,)``. The expected numbers of items
+    that share a transition matrix are summed.
     """
     batch, groups = len(moves), len(transition)
     marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)

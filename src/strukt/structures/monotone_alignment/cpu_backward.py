@@ -77,7 +77,7 @@ def _write_shares(
 def _backward_item(
     moves: Array, n: int, m: int, numbers: Array, chart: Array, factor: float, marginals: Array,
     pairs: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Write the marginals of an item's moves, times ``factor``; add its expected pairs of moves to ``pairs``.
 
     The last diagonal comes first. Of the totals of path suffixes, only those of the current diagonal and of the
