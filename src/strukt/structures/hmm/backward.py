@@ -53,7 +53,10 @@ class Backward(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """The values passed from a time to the time before, for unfinished sentences: q ``(b, z)``, eta ``(b, r)``."""
+    """The values passed from a time to the time before, for unfinished sentences: q ``(b, z)``, eta ``(b, r)``.
+
+    If the transition matrix has no factors, eta is q.
+    """
 
     q: Tensor
     eta: Tensor
@@ -66,12 +69,12 @@ def start(
 
     ``requested`` says whether the gradients of the emissions, of ``first``, ``last`` and ``blocks`` are needed.
     """
-    in_emission, *in_steps = requested
+    needs_emission, *needs_steps = requested
     first, last, blocks = (
-        torch.zeros_like(factor, dtype=final.dtype) if want and factor is not None else None
-        for factor, want in zip((steps.first, steps.last, steps.blocks), in_steps, strict=True)
+        torch.zeros_like(factor, dtype=final.dtype) if needed and factor is not None else None
+        for factor, needed in zip((steps.first, steps.last, steps.blocks), needs_steps, strict=True)
     )
-    gradient = torch.zeros_like(emission.table) if in_emission else final.new_empty(0)
+    gradient = torch.zeros_like(emission.table) if needs_emission else final.new_empty(0)
     none_yet = Carried(
         final[:0], final.new_empty(0, final.shape[1] if steps.first is None else steps.rank_size)
     )
@@ -111,7 +114,10 @@ def retrace(
 
 
 def _chunks(offsets: list[int], first: int, last: int, states: int) -> list[tuple[int, int]]:
-    """Split the times from ``first`` to ``last`` into stretches with at most `CHUNK` entries of states."""
+    """Split the times from ``first`` to ``last - 1`` into stretches with at most `CHUNK` entries of states.
+
+    Return pairs of the first time and the time after the last. A stretch has at least one time.
+    """
     most, chunks, begin = max(CHUNK // states, 1), [], first
     for time in range(first, last):
         if time > begin and offsets[time + 1] - offsets[begin] > most:
@@ -123,6 +129,7 @@ def _chunks(offsets: list[int], first: int, last: int, states: int) -> list[tupl
 def _chunk(
     work: Backward, first: int, last: int, incoming: Tensor, scales: Tensor, carried: Carried
 ) -> Carried:
+    """Do the work of `retrace` for one chunk of times, whose states are computed by one product."""
     offsets, steps = work.lanes.offsets, work.steps
     words = work.lanes.words[offsets[first] : offsets[last]]
     ahead = steps.advance(incoming) if first else incoming

@@ -30,12 +30,19 @@ class Progress(NamedTuple):
     impossible: int
 
     def rises(self, before: Progress | None, tolerance: float) -> bool:
-        """Return True if this log-density is higher than the one before by more than ``tolerance``."""
+        """Return True if this log-density exceeds the one before by more than ``tolerance``, or is the first."""
         return before is None or self.log_prob > before.log_prob + tolerance
 
 
 class SingleFit(typing_extensions.NamedTuple, Generic[Model]):
-    """One fit: the model after the last step, its history, whether it converged, and whether it diverged."""
+    """The result of one fit.
+
+    Attributes:
+        model: The model after the last step; the initial model if the fit diverged.
+        reached: The progress before each step; -inf at the end if the fit diverged.
+        converged: Whether the last improvement was at most the tolerance.
+        diverged: Whether a parameter became NaN or infinite.
+    """
 
     model: Model
     reached: list[Progress]
@@ -104,6 +111,7 @@ def _require_settings(steps: Any, tolerance: Any, restarts: Any, priors: Any, op
 def _by_em(
     model: Model, x: Tensor, lengths: Lengths | None, steps: int, tolerance: float, priors: Priors
 ) -> SingleFit[Model]:
+    """Fit from one start by expectation maximisation."""
     reached: list[Progress] = []
     for _ in range(steps):
         counts = model.expected_counts(x, lengths)
@@ -126,6 +134,11 @@ def _along_gradients(
     priors: Priors,
     optimizer: MakeOptimizer,
 ) -> SingleFit[Model]:
+    """Fit from one start by gradients of the unconstrained parameters.
+
+    An optimiser such as LBFGS may evaluate the loss several times in a step; the first is the progress of the
+    step.
+    """
     start = [numbers.detach() for numbers in model.unconstrained()]
     leaves = [numbers.clone().requires_grad_() for numbers in start]
     descent = optimizer(leaves)

@@ -18,7 +18,8 @@ class Blocked(Symbols):
     """Emissions in which each word belongs to one block of states (Chiu and Rush 2020).
 
     The z states form b blocks of equal size: states 0 to z / b - 1 are the first block, and so on. A word has
-    probability 0 in all states outside its block.
+    probability 0 in all states outside its block. So a step of `HMM.log_prob` takes O((z / b)^2) time, or
+    O(r z / b) at rank r, unless the transition has a band.
 
     Args:
         logits: ``(z / b, v)``, the logit of each of v words in each state of its block; a softmax over the words
@@ -99,21 +100,21 @@ class Blocked(Symbols):
         counts = with_dirichlet(statistics, self.table().mT > NEG_INF, concentration_of(prior, "Blocked"))
         in_block = counts.reshape(self.count, -1, self.words)
         in_block = in_block[self.blocks, :, torch.arange(self.words, device=counts.device)].mT
-        total = self._sums(in_block).index_add(1, self.blocks, in_block)[:, self.blocks]
+        total = self._zeros(in_block).index_add(1, self.blocks, in_block)[:, self.blocks]
         result = torch.where(total > 0, (in_block / torch.where(total > 0, total, 1.0)).log(), self.logits)
         return type(self)(result.detach(), self.blocks, self.count)
 
     def _log_probs(self) -> Tensor:
         """Return the log-probabilities ``(z / b, v)``."""
-        top = self._sums(self.logits.detach()).scatter_reduce(
+        top = self._zeros(self.logits.detach()).scatter_reduce(
             1, self.blocks.expand_as(self.logits), self.logits.detach(), "amax", include_self=False
         )
         top = finite(top)[:, self.blocks]
         weights = (self.logits - top).exp()
-        total = self._sums(weights).index_add(1, self.blocks, weights)[:, self.blocks]
+        total = self._zeros(weights).index_add(1, self.blocks, weights)[:, self.blocks]
         possible = total > 0
         return self.logits - torch.where(possible, top + torch.where(possible, total, 1.0).log(), 0.0)
 
-    def _sums(self, like: Tensor) -> Tensor:
-        """Return zeros for each state, by its place in the block and its block: ``(z / b, b)``."""
+    def _zeros(self, like: Tensor) -> Tensor:
+        """Return a zero for each state, ``(z / b, b)``: by its place in its block, and its block."""
         return like.new_zeros(len(like), self.count)

@@ -112,7 +112,7 @@ class LowRankCorners(Corners):
 
 
 def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Corners:
-    """Cut a matrix ``(z, z)``, or the factors ``(z, r)`` and ``(r, z)``, by ``count`` blocks of states."""
+    """Cut a matrix ``(z, z)``, or the factors ``(z, r)`` and ``(r, z)``, into ``count`` blocks of states."""
     first, *rest = (matrix.to(dtype) for matrix in matrices)
     k = len(first) // count
     if not rest:
@@ -163,7 +163,7 @@ def gradients(
     kept: list[Tensor],
     final: Tensor,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Return the gradients for initial distributions, emissions and matrices.
+    """Return the gradients with respect to initial distributions, emissions and matrices.
 
     ``kept`` are the tensors stored by `forward`, ``final (batch, z)`` is beta at the last words.
     """

@@ -1,12 +1,13 @@
 """The probability that the words to come bring an automaton to an accepting state.
 
 Let ``M_k[q, z]`` be this probability if k more words come, the automaton is in state q, and the last word came
-from hidden state z. ``B_k[q, z]`` is the same if z emits the next word. Then
+from hidden state z. ``B_k[q, z]`` is the same if z emits the next word. Then, unless the text has ended in q,
 
     M_0[q, z] = 1 if q accepts, else 0
     B_k[q, z] = sum over classes c of words of  p(c | z) M_k-1[after(q, c), z]       M_k = B_k A'
 
-where A is the transition matrix. All classes of words between the same two states of the automaton form one arc.
+where A is the transition matrix. If the text has ended in q, M_k is M_0 for all k. All classes of words between
+the same two states of the automaton form one arc.
 """
 
 from __future__ import annotations
@@ -50,10 +51,19 @@ class Continuations(NamedTuple):
 
 
 class _Arcs(NamedTuple):
-    source: Tensor  # (a,), states of the automaton
-    target: Tensor  # (a,)
-    shares: Tensor  # (a, z), the probability of the arc in each state, relative to the largest one
-    logs: Tensor  # (a,)
+    """The pairs of states of the automaton between which some word leads.
+
+    Attributes:
+        source: ``(a,)``, the state before the word.
+        target: ``(a,)``, the state after it.
+        shares: ``(a, z)``, the probability that a hidden state emits such a word, relative to the largest one.
+        logs: ``(a,)``, the log of this largest probability.
+    """
+
+    source: Tensor
+    target: Tensor
+    shares: Tensor
+    logs: Tensor
 
 
 def continuations(
@@ -98,7 +108,7 @@ def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
     used, numbers = torch.unique(pairs, return_inverse=True)
     logs = emission.new_full((len(used), emission.shape[1]), NEG_INF)
     for letter in range(c):
-        # Each state has one arc for a class, so that no row occurs twice.
+        # One class leads from each state along one arc, so no index in numbers[:, letter] occurs twice.
         emitted = torch.logsumexp(emission[constraint.classes == letter], 0)
         logs[numbers[:, letter]] = torch.logaddexp(logs[numbers[:, letter]], emitted)
     tops = logs.amax(1)

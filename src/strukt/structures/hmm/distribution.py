@@ -40,7 +40,8 @@ class HMM(HMMEstimation):
 
     A step takes O(z^2) time for a dense transition, O(z r) for one of rank r, and O(z w) for a band of w states to
     either side. The gradient of `log_prob` stores a message of each word: r numbers at low rank without a band,
-    else z. With ``checkpoint`` it stores the messages of O(sqrt(n)) words.
+    else z. With ``checkpoint`` it stores the messages of O(sqrt(n)) words. With `Blocked` emissions and no band,
+    it stores z / b numbers of each word for b blocks, and ``checkpoint`` and ``storage`` have no effect.
 
     States whose probability underflows relative to others count as impossible: use float64 if later observations
     may make them probable again, as with a narrow band.
@@ -84,8 +85,8 @@ class HMM(HMMEstimation):
             x: ``(*, n)``, words, or other observations ``(*, n, *event)``.
             lengths: ``(*)``; all n if None.
             steps: The largest number of steps, at least 1.
-            tolerance: The fit ends after a step that improves the log-density by this many nats or less; -inf for
-                all steps.
+            tolerance: If a step improves the log-density by this many nats or less, the fit ends after the next
+                step; -inf to take all steps.
             restarts: The number of further fits from random parameters of the same form, drawn with PyTorch's
                 generator; the best of all is returned. Means and rates start at clusters of the observations.
             priors: The priors of the parameters; flat by default.

@@ -50,7 +50,10 @@ def _are_few(rows: int, matrix: Tensor) -> bool:
 
 @jit.kernel
 def _products(rows: Any, matrix: Any, result: Any, start: int, step: int) -> None:
-    """Write ``rows @ matrix.T``: products of two rows with four rows of ``matrix`` at a time."""
+    """Write ``rows @ matrix.T`` to ``result (b, m)``, for ``rows (b, n)`` and ``matrix (m, n)``.
+
+    Each thread takes a range of rows of ``matrix``; two of ``rows`` are multiplied with four of them at a time.
+    """
     b, n = rows.shape
     first, last = jit.rows_of(len(matrix), start, step)
     for j in range(first, last, 4):

@@ -19,7 +19,7 @@ from strukt.structures.hmm.scaled_forward import Emissions, floor, smallest
 from strukt.structures.hmm.steps import Steps
 
 MOST = 1 << 17
-"""The largest number of multiplications in a step for which this is faster than matrix products."""
+"""The largest average number of multiplications in a step for which this is faster than matrix products."""
 
 
 def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
@@ -54,7 +54,7 @@ def forward(
 def gradients(
     words: Lanes, matrix: Tensor, kept: list[Tensor], final: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the gradients for initial distributions, emissions and the matrix.
+    """Return the gradients with respect to initial distributions, emissions and the matrix.
 
     ``kept`` are the tensors stored by `forward`, ``final (batch, z)`` is beta at the last words.
     """
@@ -70,6 +70,7 @@ def gradients(
 
 
 def _places(words: Lanes) -> tuple[Tensor, Tensor]:
+    """Return the words ``(tokens,)`` and the offsets of the times ``(n + 1,)`` as tensors."""
     return words.words, torch.tensor(words.offsets)
 
 
@@ -78,6 +79,7 @@ def _threads(words: Lanes, matrix: Tensor) -> int:
 
 
 def _over_lanes(kernel: Any, words: Lanes, matrix: Tensor, *arguments: Any) -> None:
+    """Run a kernel over all sentences, on several threads if that pays; tensors are passed as arrays."""
     arrays = (part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in arguments)
     jit.over_batch(kernel, _threads(words, matrix), *arrays)
 
@@ -99,6 +101,15 @@ def _forward(
     start: int,
     step: int,
 ) -> None:
+    """Write the distributions of the last states, ``last (b, z)``, and the log-probabilities, ``evidence (b,)``.
+
+    Both are zeros before. Sentences are in the order of the lanes. Inputs are ``words (tokens,)`` and ``offsets
+    (n + 1,)`` as in `Lanes`; ``weights (v, z)``, the probabilities of words in each state divided by exp of
+    ``tops (v,)``; ``initial (b, z)`` and ``matrix (z, z)``. A scale below ``limit`` makes the result -inf.
+
+    With ``keep``, the scale of each word is written to ``scales (tokens,)``, and the distribution of its state
+    given the words before it to ``aheads (tokens, z)``. Otherwise both are workspace, with one row per sentence.
+    """
     z = len(matrix)
     for lane in range(start, len(initial), step):
         state, total = last[lane], 0.0
@@ -149,6 +160,12 @@ def _backward(
     start: int,
     step: int,
 ) -> None:
+    """Write the gradients with respect to initial distributions and emissions; add that of the matrix to ``sums``.
+
+    Results: ``in_initial (b, z)``, zeros before; ``used (tokens, z)``, for the log-probability of each word in
+    each state; and ``sums (threads, z, z)``, one matrix for each thread. ``final (b, z)`` is beta at the last
+    words; the other arrays are those of `_forward`. States of probability ``least`` or less are left out.
+    """
     z = len(matrix)
     into = sums[start]
     beta, ratio = np.empty_like(matrix[0]), np.empty_like(matrix[0])

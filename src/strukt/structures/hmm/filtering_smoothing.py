@@ -75,6 +75,7 @@ def _filtered(chains: Chains) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _filtered_in_logs(chains: Chains) -> tuple[Tensor, Tensor]:
+    """Return the result of `filtered`, computed in log space."""
     logs, factors, banded = reference.forward(chains), chains.log_factors(), chains.band is not None
     relative = [log_softmax(log, 1) for log in logs]
     states = torch.stack(relative, 1).exp()
@@ -83,6 +84,7 @@ def _filtered_in_logs(chains: Chains) -> tuple[Tensor, Tensor]:
 
 
 def _smoothed_in_logs(chains: Chains) -> Tensor:
+    """Return the result of `smoothed`, computed in log space."""
     words, lengths, logs, factors = chains.words, chains.lengths, reference.forward(chains), chains.log_factors()
     emission = chains.emission.double()
     following, result = torch.zeros_like(logs[-1]), []
@@ -105,4 +107,5 @@ def _padded(table: Tensor, chains: Chains) -> Tensor:
 
 
 def _replaced(table: Tensor, underflowed: Tensor, replacement: Tensor) -> Tensor:
+    """Return a table ``(batch, n, z)`` in which the sentences of a mask ``(batch,)`` are replaced."""
     return table.index_copy(0, underflowed.nonzero().squeeze(1), replacement)

@@ -41,7 +41,8 @@ def log_evidence(
         lengths: ``(batch,)``.
         initial: ``(batch, z)``, the probabilities of the first state.
         emission: ``(v, z)``, the log-probability of each word in each state.
-        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
+        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or an empty
+            tuple.
         band: ``(z, 2 w + 1)``, probabilities added to the product of the factors: ``[i, d]`` from state i to state
             i + d - w.
         checkpoint: Whether to store O(sqrt(n)) messages for the gradient instead of all n, at the cost of one more
@@ -51,8 +52,8 @@ def log_evidence(
             more feature: a column of ones in the first, a row of zeros in the last. Sentences with a scale
             that underflows count as impossible, and there are no higher derivatives.
         blocks: The block of states of each word, or None. With blocks, ``emission`` is ``(v, k)``, for the states
-            of a word's block only, and there is no band. The gradient stores the distribution of the state of each
-            word given the words before it, ``(tokens, k)``.
+            of a word's block only; there must be no band, and ``checkpoint`` and ``storage`` have no effect. The
+            gradient stores the distribution of the state of each word given the words before it, ``(tokens, k)``.
 
     Returns:
         The log-probability ``(batch,)`` in double precision, and the last state's distribution ``(batch, z)``, 0
@@ -201,9 +202,10 @@ def _reference_gradients(
     last: Tensor,
     graph: bool,
 ) -> list[Tensor | None]:
-    """Return the gradients of the scores by the reference: with a ``graph``, or without and with little memory.
+    """Return the gradients with respect to ``scores``, computed by the reference; None if not requested.
 
-    ``evidence`` and ``last`` are the gradients with respect to the results; unrequested gradients are None.
+    With ``graph`` they are differentiable; without it, the reference needs little memory. ``evidence (batch,)``
+    and ``last (batch, z)`` are the gradients with respect to its results.
     """
     with torch.enable_grad():
         scores = [

@@ -22,7 +22,8 @@ class GuideState(NamedTuple):
 
     Attributes:
         states: ``(b,)``, the state of the automaton after each of b texts.
-        ahead: ``(b, z)``, the distribution of the next of z hidden states; zeros after impossible words.
+        ahead: ``(b, z)``, the distribution of the hidden state that emits the next word, over z states; zeros
+            after impossible words.
         left: The largest number of words still to come, which is the same for all texts.
     """
 
@@ -86,6 +87,7 @@ class HMMGuide(Guide[GuideState]):
             factors = hmm.transition.factors()
             self._steps = steps(*factors)
             self._tables = continuations(self._constraint, length, table, *factors)
+            # The table of words, sorted by class, as probabilities relative to each word's largest, exp(tops).
             sizes = torch.bincount(self._constraint.classes)
             self._sizes: list[int] = sizes.tolist()
             self._order = self._constraint.classes.argsort(stable=True)
@@ -141,9 +143,9 @@ class HMMGuide(Guide[GuideState]):
         return joint + logs[after][:, self._constraint.classes], alone
 
     def _log_prob_of_words(self, weights: Tensor) -> Tensor:
-        """Return the log-probabilities of words ``(b, v)``, given weights of states for each class of words.
+        """Return the log of the sum over states of their weight times the probability of each word: ``(b, v)``.
 
-        ``weights`` is ``(c, b, z)``.
+        ``weights (c, b, z)`` are the weights of states, which depend on the class of the word.
         """
         tops = weights.amax(2)
         scaled = (weights / torch.where(tops > 0, tops, 1.0).unsqueeze(2)).to(self._chances.dtype)
@@ -156,7 +158,7 @@ class HMMGuide(Guide[GuideState]):
 def _until(automaton: Automaton, end: int | None) -> Constraint:
     """Extend the automaton by two states for texts that have ended: the constraint is met, or failed.
 
-    Without a word that ends a text, return it as it is.
+    If ``end`` is None, add no states.
     """
     transitions, accepting, classes = automaton.transitions, automaton.accepting, automaton.classes
     settled = torch.zeros_like(accepting)

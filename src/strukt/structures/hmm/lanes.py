@@ -39,7 +39,7 @@ class Lanes(NamedTuple):
 
     @property
     def ends(self) -> Tensor:
-        """The rows of the last words of the sentences, in order, with two or more words."""
+        """The rows of ``words`` with the last word of each sentence of two or more words, in order."""
         within = self.within
         last = within[:, within[1]].sum(0) - 1
         return torch.tensor(self.offsets, device=last.device)[last] + torch.arange(
@@ -47,7 +47,7 @@ class Lanes(NamedTuple):
         )
 
     def rows(self, time: int) -> slice:
-        """Return the rows of the words at a time."""
+        """Return the range of ``words`` at a time."""
         return slice(self.offsets[time], self.offsets[time + 1])
 
     def ending(self, time: int) -> slice:
@@ -60,6 +60,7 @@ class Lanes(NamedTuple):
         return values.new_zeros(len(self.order)).index_add_(0, self.order[sentence], values)
 
     def _firsts(self, device: torch.device) -> Tensor:
+        """Return, for each word, the row of ``words`` where its time begins: ``(tokens,)``."""
         offsets = torch.tensor(self.offsets, device=device)
         return offsets[:-1].repeat_interleave(offsets.diff())
 

@@ -14,7 +14,7 @@ from strukt.kernels.semiring import NEG_INF, finite, logsumexp
 from strukt.structures.hmm.pieces import pieces, rows_at_once
 
 CHUNK = 1 << 22
-"""The largest number of entries of the table that are in memory at once."""
+"""The largest number of scores of words in states that are in memory at once, or those of one word if more."""
 
 
 def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
@@ -120,9 +120,11 @@ def _totals(logits: Tensor) -> Tensor:
 
 
 def _columns(logits: Tensor, words: Tensor, total: Tensor) -> Tensor:
+    """Return the result of `log_softmax_columns`, from the log-normalisers ``total (z, 1)``."""
     return (logits.index_select(1, words) - finite(total)).mT.contiguous()
 
 
 def _parts(states: Tensor, words: Tensor) -> list[slice]:
+    """Return slices of the words whose scores in all states have at most `CHUNK` entries."""
     size = max(CHUNK // max(len(states), 1), 1)
     return [slice(start, start + size) for start in range(0, len(words), size)]

@@ -56,7 +56,8 @@ def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
     """Return True if the recursion over chunks is possible and estimated to be faster.
 
     It is possible for a transition that is a product of two matrices, without a band or a group of processes. The
-    rows of the first matrix must sum to 1, and the matrices of all words and all messages must fit into memory.
+    rows of the first matrix must sum to 1, so every state must have a successor. The matrices of all words and all
+    messages must fit into memory.
     """
     if not steps.compact or steps.group is not None or steps.first is None or lanes.duration < 3:
         return False
@@ -151,9 +152,9 @@ def _forward(words: Matrices, start: Tensor) -> Tensor:
 
 
 def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
-    """Return the message back to the word before each of these words, ``(n, b, r)``.
+    """Return the message eta from each of these words to the word before it, ``(n, b, r)``.
 
-    ``divisors`` are the scales of the words, ``end`` the message back to the last.
+    ``divisors (n, b)`` are the scales of the words, and ``end (b, r)`` is the message to the last of them.
     """
     chunks = _chunked(words.words, len(words.steps) - 1)
     scales = pad(divisors, (0, 0, 0, chunks.shape[0] * chunks.shape[1] - len(divisors)), value=1.0)

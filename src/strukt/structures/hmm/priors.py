@@ -191,7 +191,9 @@ def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
 
 
 def fitting(name: str, value: float | Tensor, like: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return a field of a prior on emissions as a tensor in the type and on the device of another.
+    """Return a field of a prior on emissions as a tensor in the type and on the device of ``like``.
+
+    Its ``name`` is for error messages.
 
     Raises:
         ValueError: If it does not broadcast to ``shape``.

@@ -46,7 +46,7 @@ class Recursion(abc.ABC):
     def gradients(
         self, kept: list[Tensor], final: Tensor, requested: tuple[bool, ...]
     ) -> list[Tensor | None]:
-        """Return the gradients for initial distributions, emissions, band and matrices, in this order.
+        """Return the gradients with respect to initial distributions, emissions, band and matrices, in this order.
 
         Args:
             kept: The tensors that `forward` stored.
@@ -115,24 +115,25 @@ class OverTime(Recursion):
     def gradients(
         self, kept: list[Tensor], final: Tensor, requested: tuple[bool, ...]
     ) -> list[Tensor | None]:
-        words, into = self.words, torch.zeros_like(self.initial)
-        in_initial, in_emission, in_band, *in_matrices = requested
-        in_first = in_matrices[0] if len(in_matrices) == 2 else False
-        needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
+        words, in_initial = self.words, torch.zeros_like(self.initial)
+        needs_initial, needs_emission, needs_band, *needs_matrices = requested
+        needs_first = needs_matrices[0] if len(needs_matrices) == 2 else False
+        needs = (needs_emission, needs_first, bool(needs_matrices) and needs_matrices[-1], needs_band)
         work, carried = backwards.start(words, final[words.order], self.emission, self.steps, needs)
         if words.duration:
             scales, *messages = kept
             carried = self._retraced(work, scales, messages, carried)
             beginning = words.order[: words.sizes[0]]
             first_scales = scales[: words.sizes[0]]
-            into[beginning] = backwards.retrace(work, 0, 1, self.initial[beginning], first_scales, carried).q
+            carried = backwards.retrace(work, 0, 1, self.initial[beginning], first_scales, carried)
+            in_initial[beginning] = carried.q
         in_steps, band = work.steps_gradient, self.band
         blocks = None if in_steps.blocks is None or band is None else bands.from_blocks(in_steps.blocks, band)
         return [
-            into if in_initial else None,
-            work.emission_gradient if in_emission else None,
+            in_initial if needs_initial else None,
+            work.emission_gradient if needs_emission else None,
             blocks,
-            *(in_steps.first, in_steps.last)[2 - len(in_matrices) :],
+            *(in_steps.first, in_steps.last)[2 - len(needs_matrices) :],
         ]
 
     def _continued(self, begin: Run, moving: Steps) -> tuple[list[Run], list[Tensor]]:
@@ -167,7 +168,10 @@ class OverTime(Recursion):
         return carried
 
     def _stretches(self) -> list[tuple[int, int]]:
-        """Return the stretches of time after the first word, each starting where a message is stored."""
+        """Return the stretches of time after the first word, each starting where a message is stored.
+
+        They are pairs of the first time and the time after the last.
+        """
         duration = self.words.duration
         size = max(math.isqrt(duration), 1) if self.keeps == "some" else max(duration, 1)
         return [(first, min(first + size, duration)) for first in range(1, duration, size)]

@@ -22,7 +22,8 @@ class Chains(NamedTuple):
         lengths: ``(batch,)``.
         initial: ``(batch, z)``, the probabilities of the first state.
         emission: ``(u, z)``, the log-probability of each row in each state.
-        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none.
+        matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or an empty
+            tuple.
         band: ``(z, 2 w + 1)``, added to the product of the factors, or None; see `strukt.structures.hmm.band`.
     """
 
@@ -85,9 +86,10 @@ def forward(chains: Chains, frugal: bool = False) -> list[Tensor]:
 
 
 def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:
-    """Return the log-weights of the states after a step, ``(b, z)``, from those before; see `Chains.log_factors`.
+    """Return the log-weights ``(b, z)`` of the states after a step, from those before it, ``state (b, z)``.
 
-    With ``frugal``, the backward pass recomputes the terms of the sums.
+    This is the log of ``exp(state) @ matrix``. The matrix is given by `Chains.log_factors`, of which the last is a
+    band if ``banded``. With ``frugal``, the backward pass recomputes the terms of the sums.
     """
     if frugal and torch.is_grad_enabled():
         return checkpoint(_advance, state, factors, banded, use_reentrant=False)  # type: ignore[no-any-return]
@@ -95,7 +97,10 @@ def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False)
 
 
 def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
-    """Return the backward log-sums of the states before a step, ``(b, z)``, from those of the states after it."""
+    """Return the log of ``exp(following) @ matrix.mT``, a backward step: ``(b, z)``, from ``following (b, z)``.
+
+    The other arguments are those of `advance`.
+    """
     matrices = factors[:-1] if banded else factors
     ahead = following
     for matrix in reversed(matrices):

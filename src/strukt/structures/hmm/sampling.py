@@ -83,14 +83,15 @@ def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tenso
 
 
 def _before_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
-    """Return the weights of states given the next state ``(b,)``, from their filtered distributions ``(b, z)``.
+    """Return the weights of states ``(b, z)`` given the next state, ``following (b,)``.
 
-    With two factors and no band, they are also given a latent feature, which is drawn here.
+    ``state (b, z)`` are the filtered distributions. With two factors and no band, the weights are also conditional
+    on the latent feature between the states, which is drawn here.
     """
     if moving.first is None or moving.last is None or band is not None:
         return state * columns(moving, band, following)
-    rank = _draw(moving.message(state) * moving.last[:, following].mT)
-    return state * moving.first[:, rank].mT
+    feature = _draw(moving.message(state) * moving.last[:, following].mT)
+    return state * moving.first[:, feature].mT
 
 
 def _draw(weights: Tensor) -> Tensor:

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 class Run(NamedTuple):
     """The result of the recursion over a stretch of time.
 
+    A message has r entries, one for each feature, if the steps are `Steps.compact`; otherwise it has z.
+
     Attributes:
         scales: ``(tokens,)``, the scale of each word; 1 where it underflowed.
         logs: ``(tokens,)``, the log-probability of each word given those before it, in double precision.
-        incoming: ``(tokens, r)``, the incoming message of each word, or None if it is not stored.
-        message: ``(b, r)``, the message after the last time, for the sentences that have a word then.
+        incoming: ``(tokens, r)``, the incoming message of each word after time 0; None if they are not stored.
+        message: ``(b, r)``, the message after the last time, for the sentences that have a word at that time.
         states: ``(b, z)``, the distribution of the last state of each sentence that ends in the stretch, in order.
     """
 

@@ -289,6 +289,7 @@ def _selected(band: Tensor, states: Tensor) -> Tensor:
 
 
 def _fitting(band: Tensor, states: int) -> Tensor:
+    """Return a band, checked to be ``(states, 2 w + 1)``."""
     arguments.scores("band", band, "(z, 2 w + 1)", 2)
     if band.dim() != 2 or len(band) != states or band.shape[1] % 2 == 0:
         raise ValueError(

@@ -9,15 +9,19 @@ from strukt.structures.hmm.reference import Chains, safe_log
 from strukt.structures.hmm.steps import Steps, columns, steps
 
 BLOCK = 1 << 22
-"""The largest number of entries of a table in a step, unless one column of all sentences has more."""
+"""The largest number of entries of a table in a step, unless a single column for all sentences has more.
+
+A transition matrix with more entries is not stored.
+"""
 
 
 def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
     """Return the most probable states ``(batch, n)`` (Viterbi) and their joint log-probability with the words.
 
-    States are -1 in the padding. If the words are impossible, all states are -1 and the log-probability is -inf. A
-    maximum cannot use low-rank factors: it takes O(n z^2) time, with the transition matrix computed in blocks of
-    columns, and O(n z) memory for back-pointers.
+    States are -1 in the padding. If the words are impossible, all states are -1 and the log-probability is -inf.
+    Log-probabilities ``(batch,)`` are float64. A maximum cannot use low-rank factors: it takes O(n z^2) time and,
+    for back-pointers, O(n z) memory for each sentence. The columns of the transition matrix are computed in
+    blocks, once or, if the matrix has more than `BLOCK` entries, again in each step.
     """
     words, lengths, initial, emission, matrices, band = chains
     batch, n = words.shape
@@ -54,7 +58,7 @@ def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
 
 
 def _log_columns(moving: Steps, band: Tensor | None, first: int, size: int, states: int) -> Tensor:
-    """Return the logs of some columns of the transition matrix, ``(z, columns)``."""
+    """Return the logs of up to ``size`` columns of the transition matrix, from ``first`` on: ``(z, columns)``."""
     device = (moving.last if moving.last is not None else band).device  # type: ignore[union-attr]
     targets = torch.arange(first, min(first + size, states), device=device)
     return safe_log(columns(moving, band, targets).mT)

@@ -82,7 +82,7 @@ class Emission(abc.ABC):
 
     @abc.abstractmethod
     def valid(self, x: Tensor) -> tuple[Tensor, str]:
-        """Return a mask of the valid values in ``x``, in its shape, and describe valid values, for messages."""
+        """Return a mask of the valid values, in the shape of ``x``, and a description of them for messages."""
 
     @abc.abstractmethod
     def scored(self, values: Tensor) -> Scored:

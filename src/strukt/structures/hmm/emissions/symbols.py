@@ -21,9 +21,10 @@ from strukt.structures.hmm.reference import safe_log
 class Symbols(Emission):
     """The probabilities of v words in each of z states.
 
-    A subclass has parameters of its choice, the first with z rows. It implements `words`, `of_words` and
-    `of_states`, and these members of `Emission`: `parameters`, `free_parameters`, `maximised` and `select`. If its
-    constructor takes other arguments than the parameters, it also implements `from_unconstrained`.
+    A subclass has parameters of its choice, the first with z rows unless it overrides `states`. It implements
+    `words`, `of_words` and `of_states`, and these members of `Emission`: `parameters`, `free_parameters`,
+    `maximised` and `select`. If its constructor takes other arguments than the parameters, it also implements
+    `from_unconstrained`.
     """
 
     @property
