@@ -168,6 +168,7 @@ class Automaton:
         return result
 
     def _once_or_more(self) -> Self:
+        """Return the set of all concatenations of one or more sequences, by the subset construction."""
         rows, ends = self.transitions.tolist(), self.accepting.tolist()
 
         def step(states: frozenset[int], letter: int) -> frozenset[int]:
@@ -180,6 +181,7 @@ class Automaton:
         return type(self)(*explored(frozenset([0]), step, accepts, self.classes))
 
     def _paired(self, other: Automaton, accepts: Callable[[bool, bool], bool]) -> Self:
+        """Return the product automaton; ``accepts`` says for a pair of states if it accepts, from both masks."""
         mine, theirs, classes = self._tables(other)
         ends, ends_theirs = self.accepting.tolist(), other.accepting.tolist()
         return type(self)(

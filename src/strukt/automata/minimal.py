@@ -33,8 +33,8 @@ def explored(
 
     Args:
         first: The initial state.
-        step: Function of a state and a class of tokens to the next state.
-        accepts: Function of a state to True if it is accepting.
+        step: A function that returns the next state, from a state and a class of tokens.
+        accepts: A function that returns True for accepting states.
         classes: ``(v,)``, the class of each token.
     """
     numbers, queue, rows = {first: 0}, [first], []
@@ -83,6 +83,7 @@ def _equal_rows(rows: Tensor) -> Tensor:
 
 
 def _reachable(table: Table, first: int = 0) -> Table:
+    """Return the states that can be reached from ``first``, numbered in the order of breadth-first search."""
     rows, accepting = table.transitions.tolist(), table.accepting.tolist()
     return explored(first, lambda state, letter: rows[state][letter], accepting.__getitem__, table.classes)
 

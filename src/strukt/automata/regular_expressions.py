@@ -32,8 +32,8 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
             an argument has another type.
 
     Complexity:
-        For a pattern of m characters, O(m) operations on automata over characters; then O(q n) for the resulting
-        automaton of q states and tokens of n characters in total.
+        For a pattern of m characters, O(m) operations on automata over characters; then O(q v l) for the resulting
+        automaton of q states and v tokens of at most l characters, separators included.
 
     Examples:
         >>> words = [None, "a", "the", "dog", "cat", "big"]
@@ -66,25 +66,30 @@ def matching(pattern: str, spellings: Sequence[str | None], separator: str = "")
 
 
 class _Parser:
-    """Recursive-descent parser of well-formed patterns to automata over the characters of an alphabet."""
+    """Recursive-descent parser of well-formed patterns to automata over the characters of an alphabet.
+
+    All methods read from ``place`` on, and move it past the text that they have read.
+    """
 
     def __init__(self, pattern: str, alphabet: str) -> None:
         self.pattern, self.alphabet, self.place = pattern, alphabet, 0
 
     def alternatives(self) -> Automaton:
-        """Return the automaton of the pattern from the current place up to a closing bracket, or the end."""
+        """Return the automaton of the pattern up to a closing bracket, or the end."""
         result = self._sequence()
         while self._taken("|"):
             result = result | self._sequence()
         return result
 
     def _sequence(self) -> Automaton:
+        """Return the automaton of the pattern up to a bar or a closing bracket, or the end."""
         result = phrase([], len(self.alphabet))
         while self.place < len(self.pattern) and self.pattern[self.place] not in "|)":
             result = result + self._repeated()
         return result
 
     def _repeated(self) -> Automaton:
+        """Return the automaton of an atom with all its repetitions, such as ``*`` or ``{2,3}``."""
         result = self._atom()
         while match := self._matched(r"[*+?]|\{(\d*)(,?)(\d*)\}"):
             if match[0] in "*+?":
@@ -101,6 +106,7 @@ class _Parser:
         return result
 
     def _atom(self) -> Automaton:
+        """Return the automaton of a group, a set of characters, or a single character."""
         begin = self.place
         if self._taken("("):
             self._matched(r"\?:")
@@ -117,10 +123,11 @@ class _Parser:
         return any_of([at for at, letter in enumerate(self.alphabet) if fits(letter)], len(self.alphabet))
 
     def _taken(self, text: str) -> bool:
+        """Return True, and move past ``text``, if the pattern continues with it."""
         return self._matched(re.escape(text)) is not None
 
     def _matched(self, pattern: str) -> re.Match[str] | None:
-        """Match a pattern at the current place of ``self.pattern``; move past the match, if any, and return it."""
+        """Match a regular expression at the current place; move past the match, if any, and return it."""
         result = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
         self.place = result.end() if result else self.place
         return result
@@ -133,6 +140,7 @@ class _Parser:
 
 
 def _is_special(letter: str) -> bool:
+    """Return True for a letter or digit that must not follow a backslash."""
     return letter.isalnum() and letter not in ESCAPES
 
 

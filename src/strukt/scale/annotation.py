@@ -18,8 +18,8 @@ class Annotation:
     """Options of an annotation.
 
     Attributes:
-        probabilities: Also write the probability of each prediction; ignored if words are filled in.
-        infill: The form that marks missing words, which are filled in; None to predict structures instead.
+        probabilities: Whether to write the probability of each prediction, too; ignored if words are filled in.
+        infill: The word that marks missing words, which are filled in; None to predict structures instead.
     """
 
     probabilities: bool = False
@@ -33,8 +33,8 @@ class Annotation:
         Args:
             model: The model that annotates.
             sentences: The sentences, which are read lazily, so that errors in reading them are raised here.
-            begins: For each sentence, whether a text begins with it that can be read on its own; by default, none
-                but the whole.
+            begins: For each sentence, True if a text begins with it that must be readable on its own; False for
+                all by default. Ignored if words are filled in.
 
         Raises:
             SettingError: If words are to be filled in, and the model cannot do it.

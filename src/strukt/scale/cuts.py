@@ -18,21 +18,25 @@ from strukt.data.files import LONGEST_LINE
 from strukt.data.files.digests import explained
 
 Boundary = Callable[[bytes, bytes], bool]
-"""A function of two adjacent lines that returns whether a sentence begins with the second."""
+"""A function of two adjacent lines that returns True if a sentence may begin with the second."""
 
 _GZIP = b"\x1f\x8b"
+# The beginning of a tree: a bracket and the label of a root, or two brackets.
 _TREE = re.compile(rf"\((?:{'|'.join(brackets.TOPS)})(?:[\s(]|$)|\(\s*\(".encode())
 
 
 def _after_blank(before: bytes, line: bytes) -> bool:  # noqa: ARG001
+    """Return True after a blank line."""
     return not before.strip()
 
 
 def _before_tree(before: bytes, line: bytes) -> bool:
+    """Return True after a blank line, and if a tree begins with ``line``."""
     return not before.strip() or _TREE.match(line) is not None
 
 
 def _anywhere(before: bytes, line: bytes) -> bool:  # noqa: ARG001
+    """Return True: each line is a sentence."""
     return True
 
 
@@ -48,7 +52,7 @@ def cuts(path: str | os.PathLike[str], format: str, readers: Readers, size: int)
     r"""Return the byte positions at which the pieces of a file begin, and the end of the file.
 
     Each piece holds at least one sentence, unless the file has none. All pieces except the last have at least
-    `size` bytes, and end with the sentence that reaches this size. Only lines around each cut are read: the time
+    ``size`` bytes, and end with the sentence that reaches this size. Only lines around each cut are read: the time
     depends on the number of pieces, not on the size of the file. Files that cannot be read from the middle are a
     single piece: compressed files, and CoNLL-U with entities, whose identifiers refer to other sentences.
 
@@ -91,9 +95,9 @@ def _end_of_first_content(stream: IO[bytes]) -> int:
 
 
 def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
-    """Return the position of the first sentence that begins at or after `position`; None if there is none."""
+    """Return the position of the first sentence that begins at or after ``position``; None if there is none."""
     stream.seek(position - 1)
-    before = b"." + stream.readline(LONGEST_LINE)  # the line may have content before `position`
+    before = b"." + stream.readline(LONGEST_LINE)  # the line may have content before the position
     start = stream.tell()
     while line := stream.readline(LONGEST_LINE):
         if before.endswith(b"\n") and _begins(line) and boundary(before, line):
@@ -103,12 +107,12 @@ def _next(stream: IO[bytes], position: int, boundary: Boundary) -> int | None:
 
 
 def _begins(line: bytes) -> bool:
-    """Return whether a piece may begin with this line, which must not be blank or begin with a byte order mark."""
+    """Return True if a piece may begin with this line: it is not blank and has no byte order mark."""
     return bool(line.decode("utf-8", "replace").strip()) and not line.startswith(codecs.BOM_UTF8)
 
 
 class Piece(io.RawIOBase):
-    """A readable binary stream over a range of bytes of a file, which `close` closes.
+    """A readable binary stream over a range of bytes of a file; closing it closes the file.
 
     Args:
         path: The file to read.

@@ -17,7 +17,7 @@ from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
 
 def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) -> int:
-    r"""Write each object with a new member `strukt`, and all other members unchanged, in constant memory.
+    r"""Write each object with a new member ``strukt``, and all other members unchanged, in constant memory.
 
     Each line of a text that is not blank is a sentence; the annotations of all sentences of a text are joined. The
     new member is null if the text has no sentences.
@@ -32,7 +32,7 @@ def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) ->
         The number of sentences.
 
     Raises:
-        DataError: If a line is not an object with this key, has a member `strukt` already, or has a value other
+        DataError: If a line is not an object with this key, has a member ``strukt`` already, or has a value other
             than a string or null for the key; or if a sentence cannot be read. The error names the line.
 
     Examples:
@@ -54,12 +54,18 @@ def annotate(source: IO[bytes], key: str, target: TextIO, annotate: Annotate) ->
 
 
 def _lines(batch: list[Block], texts: list[str | None]) -> Iterator[str]:
+    """Yield the lines with the new member."""
     for block, text in zip(batch, texts, strict=True):
         before, after = around(block.lines[0], FIELD)
         yield f"{before}{json.dumps(text, ensure_ascii=False)}{after}\n"
 
 
 def _text(block: Block, key: str) -> Any:
+    """Return the text of an object, a string or None.
+
+    Raises:
+        DataError: If there is no such text, or the object has the key of the new member already.
+    """
     example = f'write {{"{key}": "..."}}'
     try:
         content = json_object(block.lines[0], example)

@@ -46,6 +46,7 @@ def places(
     Raises:
         DataError: If the folder belongs to a run with other arguments, holds parts without a manifest, or cannot
             be written; or if a corpus cannot be read.
+        MissingExtraError: If a corpus is a Parquet file, and pyarrow is not installed.
     """
     with explained(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,6 +108,7 @@ def _difference(earlier: Any, current: dict[str, Any]) -> str | None:
 
 
 def _difference_of_inputs(earlier: list[dict[str, Any]], current: list[dict[str, Any]]) -> str | None:
+    """Describe the first difference between the corpora of two runs; None if there is none."""
     before, now = ([corpus["path"] for corpus in inputs] for inputs in (earlier, current))
     if before != now:
         return f"the corpora {_listed(before)}, and now they are {_listed(now)}"
@@ -119,4 +121,5 @@ def _difference_of_inputs(earlier: list[dict[str, Any]], current: list[dict[str,
 
 
 def _listed(paths: list[str]) -> str:
+    """Return the first three paths and the number of the others, as text."""
     return ", ".join(paths) if len(paths) <= 3 else f"{', '.join(paths[:3])} and {len(paths) - 3} more"

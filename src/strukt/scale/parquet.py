@@ -12,7 +12,7 @@ from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
 
 def is_parquet(path: str) -> bool:
-    """Return whether a file is Parquet, by its name.
+    """Return True if a file is Parquet, by its name.
 
     Examples:
         >>> is_parquet("news-00001.parquet"), is_parquet("news.txt")
@@ -30,7 +30,7 @@ def cuts(path: str, column: str, size: int) -> list[int]:
         size: Approximate size of a piece in bytes of text.
 
     Raises:
-        DataError: If the file cannot be read, has no such column of text, or has a column `strukt` already.
+        DataError: If the file cannot be read, has no such column of text, or has a column ``strukt`` already.
         MissingExtraError: If pyarrow is not installed.
     """
     with _opened(path) as file:
@@ -44,7 +44,7 @@ def cuts(path: str, column: str, size: int) -> list[int]:
 
 
 def annotate(path: str, column: str, start: int, stop: int, target: Path, annotate: Annotate) -> int:
-    """Write the rows of a piece with a new column `strukt`, and all other columns unchanged, in constant memory.
+    """Write the rows of a piece with a new column ``strukt``, and all other columns unchanged, in constant memory.
 
     Each line of a text that is not blank is a sentence; the annotations of all sentences of a text are joined. The
     new column is null in rows without sentences.
@@ -82,6 +82,7 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
 
 
 def _opened(path: str) -> Any:
+    """Open a file, for use in a ``with`` statement."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -94,6 +95,7 @@ def _opened(path: str) -> Any:
 
 
 def _check_columns(path: str, column: str, file: Any) -> None:
+    """Raise DataError unless the column holds text and the name of the new column is free."""
     import pyarrow
 
     schema = file.schema_arrow
@@ -112,7 +114,7 @@ def _check_columns(path: str, column: str, file: Any) -> None:
 
 
 def _batches(file: Any, start: int, stop: int) -> Iterator[tuple[int, Any]]:
-    """Yield the rows from start up to, not including, stop in batches, each with the index of its first row."""
+    """Yield the rows from ``start`` to ``stop - 1`` in batches, each with the index of its first row."""
     sizes = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
     ends = list(accumulate(sizes))
     groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < stop]

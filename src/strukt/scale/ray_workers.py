@@ -30,7 +30,7 @@ class Resources:
 
     Attributes:
         workers: Number of workers; if None, as many as fit into the cluster.
-        cpus: Number of CPUs of each worker; rounded down, but at least 1, it is the number of its threads.
+        cpus: Number of CPUs of each worker. A worker has as many threads, rounded down, but at least one.
         gpus: Number of GPUs of each worker; a fraction if several workers share a GPU, 0 to compute on CPUs.
     """
 
@@ -53,8 +53,8 @@ def outcomes(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterato
         resources: Resources of the workers.
 
     Yields:
-        The outcome of each shard, in the order in which the shards are finished; last, those of shards without an
-        answer, if their parts are missing. Exceptions in a worker are reported in the outcome of its shard.
+        The outcome of each shard, in the order in which the shards are finished. At the end come those of shards
+        without an answer whose parts are missing. Exceptions in a worker are reported in the outcome of its shard.
 
     Raises:
         MissingExtraError: If Ray is not installed.
@@ -88,6 +88,7 @@ def _ray() -> Any:
 
 
 def _results(ray: Any, job: Job, shards: Sequence[Shard], workers: int, resources: Resources) -> Any:
+    """Return a lazy dataset of Ray with the outcomes of the shards, as JSON in the column ``outcome``."""
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.max_errored_blocks = -1  # after an error, the other shards continue
@@ -156,13 +157,17 @@ class RayWorker:
         self._worker: Worker | None = None
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Annotate the shards with the indices in `batch["number"]`; return their outcomes as JSON.
+        """Annotate the shards with the indices in ``batch["number"]``; return their outcomes as JSON.
 
         Exceptions are reported in the outcomes. The model is loaded for the first shard.
         """
         return {"outcome": [self._do(self._shards[int(number)]).to_json() for number in batch["number"]]}
 
     def _do(self, shard: Shard) -> Outcome:
+        """Annotate a shard, unless its part exists or too many workers died of it; return the outcome.
+
+        A temporary file marks the attempt. It remains if the worker dies, so that deaths can be counted.
+        """
         part = Path(self._job.folder, shard.part)
         if not unfinished(part.parent, [shard]):  # another worker finished it, and died before it could report
             return Outcome(shard.part)

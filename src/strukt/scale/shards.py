@@ -72,16 +72,18 @@ class Input:
         return Input(path, format, status.st_size, status.st_mtime_ns)
 
     def cuts(self, readers: Readers, column: str, size: int) -> list[int]:
-        """Return the positions (rows of Parquet, otherwise bytes) at which its pieces begin, and that of its end.
+        """Return the positions at which the pieces of the corpus begin, and that of its end.
+
+        They count the rows of Parquet, and bytes of other formats.
 
         Args:
-            readers: The readers of the model, by format.
+            readers: The readers of the model, by format; not used for Parquet.
             column: The column of the text in Parquet; ignored for other formats.
             size: Size of a piece in bytes.
 
         Raises:
             DataError: If the corpus cannot be read, or if a Parquet file has no such column of text, or has a
-                column `strukt` already.
+                column ``strukt`` already.
             MissingExtraError: If the corpus is a Parquet file, and pyarrow is not installed.
         """
         if self.format == PARQUET:
@@ -111,7 +113,7 @@ class Shard:
 
     @property
     def source(self) -> str:
-        """A name that no other shard has: that of the corpus, and unless the shard begins it, the position."""
+        """A name that no other shard of the corpus has: that of the corpus, and the start if it is not 0."""
         return f"{self.name}:{self.start}" if self.start else self.name
 
 
@@ -144,7 +146,7 @@ def shards(
 
 
 def selected(all_shards: Sequence[Shard], number: int, count: int) -> list[Shard]:
-    """Return every `count`-th shard, starting with the `number`-th, counted from 1.
+    """Return every ``count``-th shard, starting with the ``number``-th, counted from 1.
 
     Examples:
         >>> selected("abcdefg", 2, 3)

@@ -13,10 +13,10 @@ from strukt.data.files.digests import explained
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to; when the context ends without an exception, rename the file to `path`.
+    """Yield a temporary path to write to; when the context ends without an exception, rename the file to ``path``.
 
-    A file at `path` is replaced. After an exception, the temporary file is removed, and `path` stays as it was.
-    The temporary name contains the host name and the process ID. If the process is killed, the temporary file
+    A file at ``path`` is replaced. After an exception, the temporary file is removed, and ``path`` stays as it
+    was. The temporary name contains the host name and the process ID. If the process is killed, the temporary file
     remains; `remove_leftovers` removes those of files named ``part-*``.
 
     Args:

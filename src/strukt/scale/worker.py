@@ -111,6 +111,7 @@ class Worker:
         return Outcome(outcome.part, outcome.sentences, outcome.error, tuple(messages))
 
     def _write(self, shard: Shard, path: Path) -> int:
+        """Write the part of a shard to a path; return the number of sentences."""
         if shard.format == PARQUET:
             span = (shard.start, shard.stop)
             return parquet.annotate(shard.path, self._job.column, *span, path, self._annotated_text)
@@ -127,6 +128,7 @@ class Worker:
         return count
 
     def _annotated_text(self, source: IO[bytes], begins: Iterable[bool]) -> Iterator[str]:
+        """Yield the annotations of plain text; see `strukt.scale.rows.Annotate`."""
         return self._job.annotation.texts(self._model, self._readers["text"](source), begins)
 
     def _texts(self, source: IO[bytes], format: str) -> Iterator[str]:
@@ -144,4 +146,5 @@ def _in_the_corpus(error: DataError, shard: Shard) -> DataError:
 
 
 def _is_reported(warning: warnings.WarningMessage, shard: Shard) -> bool:
+    """Return False for warnings about repaired data in all shards of a corpus but the first."""
     return shard.start == 0 or not issubclass(warning.category, DataWarning)
