@@ -60,6 +60,7 @@ def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor
 
 
 def _rows(places: Sequence[Sequence[tuple[int, ...]]], width: int) -> Tensor:
+    """Return the indices of each tree as a tensor ``(trees, k, width)``."""
     return torch.tensor(places, dtype=torch.long).reshape(len(places), -1, width)
 
 

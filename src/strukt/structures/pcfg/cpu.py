@@ -37,7 +37,10 @@ surprise, surprise_gradient = cpu_entropy.surprise, cpu_entropy.surprise_gradien
 def inside(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; O(n^3 s^2 + n^2 s^3 + n s p (s + p)) per item."""
+    """Return the log-partition ``(batch,)`` and the chart of `cpu_inside`.
+
+    Time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) per item.
+    """
     scores = (spans, root, rules, emission)
     if not math.prod(chart_shape(*scores, lengths)):
         return zeros(lengths, spans.dtype), torch.from_numpy(empty(chart_shape(*scores, lengths)))

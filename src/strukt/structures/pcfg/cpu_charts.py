@@ -15,7 +15,7 @@ from strukt.structures.pcfg import cpu_inside
 from strukt.structures.pcfg.cpu_weights import Grammar, weigh
 
 UNDERFLOWED = float("inf")
-"""The entry that marks the chart of an item in log space, in place of the log of the empty span at 0."""
+"""The value of ``chart[b, 0, 0, s]`` that marks item b as computed in log space; it is 0 for other items."""
 
 
 class Charts(NamedTuple):
@@ -37,7 +37,7 @@ class Charts(NamedTuple):
 def chart_shape(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int, int, int]:
-    """Return the shape of the chart, ``(batch, n, n + 1, s + 2)``, in float64."""
+    """Return the shape of the chart, which is float64: ``(batch, n, n + 1, s + 2)``."""
     batch, size = spans.shape[:2]
     return batch, size - 1, size, root.shape[1] + 2
 
@@ -61,6 +61,7 @@ def arrays_of(*tensors: Tensor) -> tuple[Array, ...]:
 
 
 def threads_for(scores: Scores) -> int:
+    """Return the number of threads for a pass over a batch."""
     batch, n, s = len(scores[0]), scores[0].shape[1] - 1, scores[1].shape[1]
     return thread_count(batch, batch * n * n * s * s * (n + s))
 

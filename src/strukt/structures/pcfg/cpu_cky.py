@@ -77,6 +77,7 @@ def arranged(root: Array, rules: Array) -> Scores:
 
 @inner
 def make_workspace(n: int, s: int, p: int) -> Workspace:
+    """Allocate an uninitialised workspace."""
     return Workspace(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
@@ -96,10 +97,10 @@ def best(
     grammar: Scores, spans: Array, emission: Array, lengths: Array,
     labels: Array, score: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the labels of the spans of the best tree, if there is one, and its score.
+    """Write the labels of the spans of the best tree, and its score; -inf if there is no tree.
 
     Arrays: ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and ``score (batch,)``, and
-    ``labels (batch, n + 1, n + 1)``.
+    ``labels (batch, n + 1, n + 1)``. Before, scores are 0, which is left for empty sentences, and labels are -1.
     """
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
     workspace = make_workspace(n, s, emission.shape[2])

@@ -32,7 +32,7 @@ DIGITS = 1e-8
 """The entropy, relative to the logs whose difference it is, below which the reference computes it."""
 
 LOGS = 100.0
-"""The size of logs of scaled weights, to which that of the chart's logs is added."""
+"""A bound on the logs of scaled weights; growth is a difference of logs up to this plus the chart's largest."""
 
 
 class Direction(NamedTuple):
@@ -40,11 +40,12 @@ class Direction(NamedTuple):
 
     Attributes:
         scores: The scores of the batch.
-        lengths: 0 for items in log space.
+        lengths: ``(batch,)``, 0 for items that underflow, which the reference computes.
         grammar: The weights of root and rules.
         chart: The inside chart.
         moves: The direction of the scores.
-        least: ``(batch,)``, the growth below which (or at NaN) the reference computes an item.
+        least: ``(batch,)``, the growth below which the reference computes an item; it also computes items whose
+            growth is NaN.
     """
 
     scores: Scores
@@ -135,6 +136,7 @@ def _expected_surprise(scores: Scores, lengths: Tensor) -> Tensor:
 
 
 def _surprise_gradient(scores: Scores, lengths: Tensor, factors: Tensor) -> Scores:
+    """Return the gradient of `_expected_surprise` times ``factors (batch,)``, for the first four scores."""
     if scores[0].shape[1] < 2 or not len(lengths):
         return tuple(zeros(score) for score in scores[:4])
     direction, _ = _surprise_direction(scores, lengths)
@@ -152,16 +154,17 @@ def _surprise_gradient(scores: Scores, lengths: Tensor, factors: Tensor) -> Scor
 
 
 def _through_reference(scores: Scores, lengths: Tensor) -> Tensor:
+    """Return the result of `_expected_surprise`, computed by the reference."""
     if len(scores) == 4:
         return REFERENCE.entropy(*scores, lengths)
     return REFERENCE.cross_entropy(scores[:4], scores[4:], lengths)
 
 
 def _surprise_direction(scores: Scores, lengths: Tensor) -> tuple[Direction, Array]:
-    """Return a direction of the scores, and the other log-partition (of scaled weights).
+    """Return a direction of the scores, and the log-partitions ``(batch,)`` of the other scores once scaled.
 
-    Along the direction, the derivative of the log-partition is the cross-entropy minus the other log-partition;
-    both are 0 for items without trees.
+    Along the direction, the derivative of the log-partition is the cross-entropy minus this other log-partition.
+    Both are 0 for items without trees.
     """
     mine, theirs = scores[:4], scores[-4:]
     charts = fill(mine, lengths)
@@ -208,7 +211,10 @@ def _logs_of_totals(charts: Charts, lengths: Array) -> Array:
 
 
 def _moves(grammar: Grammar, root: Array, rules: Array, shape: tuple[int, ...], preterminals: int) -> Moves:
-    """Return the direction of root and rules, and workspace for spans and words; weights of 0 do not move."""
+    """Return the moves of root and rules, from their directions, and uninitialised moves of spans and words.
+
+    Weights of 0 do not move.
+    """
     batch, n, size, _ = shape
     roots, tables = (_times(*pair) for pair in ((grammar.root, root), (grammar.rules, rules)))
     moved = arranged(roots, np.zeros(len(roots)), tables, np.zeros(len(tables)))
@@ -218,12 +224,17 @@ def _moves(grammar: Grammar, root: Array, rules: Array, shape: tuple[int, ...], 
 
 
 def _times(weights: Array, direction: Array) -> Array:
+    """Return the elementwise product; 0 where the weight is 0, even if the direction is infinite."""
     products: Array = np.multiply(weights, direction, out=np.zeros(weights.shape), where=weights > 0.0)
     return products
 
 
 def _changes(direction: Direction, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
-    """Return the changes of the weighted expected parts, their growth, and the items left to the reference."""
+    """Return the derivatives of the weighted marginals along a direction, and of the log-partitions ``(batch,)``.
+
+    The marginals of rules, root and emission are the expected numbers of their uses. Also return the indices of
+    the items that are left to the reference: their derivatives are 0, and NaN for the log-partition.
+    """
     spans, _, rules, emission = direction.scores
     threads = threads_for(direction.scores)
     slots = threads if len(rules) < len(spans) else 1

@@ -14,6 +14,7 @@ from strukt.structures.pcfg.cpu_weights import Grammar
 
 
 def zero_expected(grammar: Grammar, slots: int) -> Expected:
+    """Return zeros to which ``slots`` threads add derivatives, each in its own slot."""
     matrices = (grammar.pairs, grammar.words, grammar.beside, grammar.before)
     expected = Expected(*(empty((slots, *matrix.shape)) for matrix in matrices))
     for array in expected:
@@ -22,7 +23,10 @@ def zero_expected(grammar: Grammar, slots: int) -> Expected:
 
 
 def rules_of(grammar: Grammar, expected: Expected) -> Array:
-    """Return the derivatives with respect to the scores of rules: ``(groups, s, s + p, s + p)``."""
+    """Return the derivatives with respect to the scores of rules: ``(groups, s, s + p, s + p)``.
+
+    ``expected`` are those with respect to their weights; the slots are added up.
+    """
     groups, s, labels, _ = grammar.rules.shape
     pairs, words, beside, before = (part.sum(0) if len(part) > 1 else part[0] for part in expected)
     rules = empty(grammar.rules.shape)
@@ -35,9 +39,10 @@ def rules_of(grammar: Grammar, expected: Expected) -> Array:
 
 
 def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> Scores:
-    """Return the gradients of all scores, from those of labelled spans and rules.
+    """Return the gradients of all scores, from those of ``spans (batch, n + 1, n + 1, s + p)`` and of ``rules``.
 
-    The gradients of labelled spans include those of root labels and of words.
+    The gradient of a root label is that of the whole sentence with this label, and the gradient of an emission
+    that of the word with this preterminal, each summed over the items of a group.
     """
     _, root, rule_scores, emission = scores
     s, spans = root.shape[1], spans.to(root.dtype)

@@ -206,7 +206,7 @@ def _close(
 
 @kernel
 def directions(spans: Array, emission: Array, lengths: Array, moves: Moves, start: int, step: int) -> None:
-    """Write to ``moves`` a given direction of the scores of spans and words.
+    """Write to ``moves`` a direction of the scores of spans and words; logs of spans do not move.
 
     The direction is ``spans (batch, n + 1, n + 1, s + p)`` and ``emission (g, n, p)``; ``lengths`` is
     ``(batch,)``.

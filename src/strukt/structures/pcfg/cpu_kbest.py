@@ -30,7 +30,7 @@ def kbest(
     """Write the labels of the spans of the k best trees, or of all if there are fewer, and their scores.
 
     Arrays: ``spans (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths (batch,)``, ``labels (batch,
-    k, n + 1, n + 1)`` and ``scores (batch, k)``.
+    k, n + 1, n + 1)``, all -1 before, and ``scores (batch, k)``, -inf where there is no tree.
     """
     (batch, k), n = scores.shape, spans.shape[1] - 1
     workspace = make_workspace(n, grammar.root.shape[1], emission.shape[2])
@@ -50,6 +50,11 @@ def kbest(
 def _search(
     root: Array, rules: Array, n: int, workspace: Workspace, search: Search, labels: Array, scores: Array
 ) -> None:
+    """Write the k best trees of one sentence, from the chart in ``workspace``.
+
+    Arrays: ``root (s,)`` and ``rules (s, s + p, s + p)``; the results ``labels (k, n + 1, n + 1)``, all -1 before,
+    and ``scores (k,)``, all -inf before.
+    """
     tops = workspace.best
     for label in range(len(root)):
         tops[label] = root[label] + workspace.chart[0, n, label]
@@ -110,7 +115,11 @@ def _offer_others(
 
 @inner
 def _any_above(rules: Array, start: int, below: Array, high: float, least: float) -> bool:
-    """Return True if the score with some label of the right child is above ``least``; the loop is vectorised."""
+    """Return True if the score of a tree with some label of the right child is above ``least``.
+
+    ``high`` is the outside score of the parent plus the score of the left child, and ``below`` are the scores of
+    the right child. The loop has no exit, so that it is vectorised.
+    """
     result = 0
     for c in range(len(below)):
         result += int(high + rules[start + c] + below[c] > least)

@@ -40,10 +40,10 @@ class Around(NamedTuple):
         words: ``(n, p)``, those of words with each preterminal.
         beside: ``(n, s, s)``, those of the rules A -> B word for each word, ``[B, A]``.
         before: ``(n, s, s)``, those of the rules A -> word C for each word, ``[C, A]``.
-        above: ``(s,)``, those of the children of a span: the span's outside score plus its own.
-        pairs: ``(s, s)``, those of each pair of labels of its children.
-        turned: ``(s, s)``, ``pairs`` transposed: by the right child.
-        two: ``(p, p)``, those of each pair of preterminals of two words.
+        above: ``(s,)``, for one span with each label, its best outside score plus its own score.
+        pairs: ``(s, s)``, the best outside score of each pair of labels of its children, ``[B, C]``.
+        turned: ``(s, s)``, ``pairs`` transposed, ``[C, B]``.
+        two: ``(p, p)``, the same as ``pairs`` for two words.
     """
 
     spans: Array
@@ -69,6 +69,7 @@ def downwards(rules: Array) -> Downwards:
 
 @inner
 def _make_around(n: int, s: int, p: int) -> Around:
+    """Allocate uninitialised scores."""
     return Around(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
@@ -119,7 +120,7 @@ def max_marginals(
 
 @inner
 def _to_children(rules: Downwards, g: int, i: int, width: int, workspace: Workspace, around: Around) -> None:
-    """Propagate the outside scores of a span to its children."""
+    """Propagate the outside scores of a span, which are in ``around.above``, to its children."""
     s, p = workspace.best.shape[0], workspace.words.shape[1]
     if width == 2:
         around.two[:] = -np.inf
@@ -151,7 +152,11 @@ def _to_children(rules: Downwards, g: int, i: int, width: int, workspace: Worksp
 
 @inner
 def _to_side(rules: Array, above: Array, inside: Array, span: Array, around: Array) -> None:
-    """Propagate outside scores from a span to one child, and to the rules with the other child, a word."""
+    """Propagate outside scores from a span to one child, and to the rules with the other child, a word.
+
+    Arrays: ``rules (s, s)``, by child and parent, the scores with this word; ``above (s,)``; ``inside (s,)`` and
+    ``span (s,)``, the inside and outside scores of the child; ``around (s, s)``, the outside scores of ``rules``.
+    """
     s = len(above)
     for child in range(s):
         best = span[child]

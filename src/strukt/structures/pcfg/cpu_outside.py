@@ -26,10 +26,10 @@ from strukt.structures.pcfg.cpu_weights import Grammar
 
 
 class Expected(NamedTuple):
-    """Derivatives with respect to the weights of rules, times the weight of each item.
+    """Derivatives with respect to the weights of rules, times the weight of each item, summed over items.
 
-    They have the shapes of the matrices of a `Grammar`, after a first axis for threads, of size 1 if no two items
-    share a grammar.
+    They have the shapes of the matrices of a `Grammar`, after a first axis of slots: one for each thread, or a
+    single one if no two items share a grammar.
     """
 
     pairs: Array
@@ -69,6 +69,7 @@ class Outside(NamedTuple):
 
 @inner
 def make_outside(n: int, s: int, p: int) -> Outside:
+    """Allocate an uninitialised workspace."""
     return Outside(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
@@ -88,10 +89,10 @@ def outside(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, weights: Array, chart: Array,
     expected: Expected, marginals: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write derivatives for the weights of rules, and marginals of labelled spans, times the weight of each item.
+    """Add derivatives to ``expected``, and write marginals of labelled spans, times the weight of each item.
 
     Arrays: ``spans`` and ``marginals (batch, n + 1, n + 1, s + p)``, ``emission (g, n, p)``, ``lengths`` and
-    ``weights (batch,)``, and ``chart (batch, n, n + 1, s + 2)``.
+    ``weights (batch,)``, and ``chart (batch, n, n + 1, s + 2)``. Marginals are 0 before.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     workspace, around = make_workspace(n, s, emission.shape[2]), make_outside(n, s, emission.shape[2])
@@ -140,7 +141,10 @@ def _slopes(
     spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace, around: Outside,
     j: int,
 ) -> None:  # fmt: skip
-    """Write derivatives for the sums over a span's rules; turn the span's outside values into probabilities."""
+    """Write derivatives with respect to the sums over a span's rules and children to row j of ``around.slopes``.
+
+    The span's outside values become probabilities.
+    """
     s = workspace.sums.shape[1]
     weigh_labels(spans, b, i, width, workspace)
     weigh_splits(chart, i, width, workspace.shares[j])
@@ -183,6 +187,7 @@ def _to_children(
 
 @inner
 def _to_two_words(i: int, workspace: Workspace, around: Outside, j: int) -> None:
+    """Propagate derivatives from row j of ``around.two`` to words i and i + 1."""
     p = workspace.words.shape[1]
     for b in range(p):
         total = 0.0
@@ -195,7 +200,10 @@ def _to_two_words(i: int, workspace: Workspace, around: Outside, j: int) -> None
 
 @inner
 def _to_sides(chart: Array, i: int, width: int, workspace: Workspace, around: Outside, j: int) -> None:
-    """Propagate from a span to its splits at a word: to the wider child, and to the rules summed with the word."""
+    """Propagate derivatives from a span to its splits into a word and a wider child.
+
+    They pass to the wider child, and to the rules summed with the word.
+    """
     s = workspace.sums.shape[1]
     last, narrow = i + width - 1, width - 1
     for parent in range(s):
@@ -247,6 +255,7 @@ def _to_words(
 
 @inner
 def _store(b: int, n: int, weight: float, workspace: Workspace, around: Outside, marginals: Array) -> None:
+    """Write the marginals of item b, times its weight; words were multiplied by it before."""
     s = workspace.sums.shape[1]
     for i in range(n):
         for c in range(workspace.words.shape[1]):

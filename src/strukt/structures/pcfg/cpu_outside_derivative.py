@@ -26,7 +26,7 @@ def change(
 ) -> None:  # fmt: skip
     """Write the growth of each item, and the changes of the marginals of its labelled spans, times its weight.
 
-    The derivatives with respect to the weights of rules are written to ``expected``, their moves to
+    The derivatives with respect to the weights of rules are added to ``expected``, their moves to
     ``expected_moves``. An item that grows by less than ``least (batch,)`` is left out; its ``growth (batch,)``
     becomes NaN. ``changes`` has the shape of ``spans``; the other arrays are those of `cpu_outside.outside`.
     """
@@ -85,7 +85,10 @@ def _slopes(
     moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, workspace: Workspace,
     moved: Workspace, grown: Array, around: Outside, around_moves: Outside, j: int,
 ) -> None:  # fmt: skip
-    """Write derivatives for the sums over a span's rules; turn moves of outside values into those of marginals."""
+    """Write derivatives with respect to the sums over a span's rules and children, and their moves, to row j.
+
+    The moves of the span's outside values become those of its marginals.
+    """
     weigh_labels(spans, b, i, width, workspace)
     weigh_splits(chart, i, width, workspace.shares[j])
     move_splits(moves.logs[b], i, width, workspace.shares[j], moved.shares[j])
@@ -146,6 +149,7 @@ def _to_children(
 def _to_two_words(
     i: int, workspace: Workspace, moved: Workspace, around: Outside, around_moves: Outside, j: int
 ) -> None:
+    """Propagate derivatives and their moves from two words, row j of ``around.two``, to each of them."""
     p = workspace.words.shape[1]
     for b in range(p):
         left, left_move = workspace.words[i, b], moved.words[i, b]
@@ -166,7 +170,7 @@ def _to_sides(
     chart: Array, grown: Array, i: int, width: int, workspace: Workspace, moved: Workspace, around: Outside,
     around_moves: Outside, j: int,
 ) -> None:  # fmt: skip
-    """Propagate from a span to its splits at a word: to the wider child, and to the rules summed with the word."""
+    """Propagate derivatives and their moves from a span to its splits into a word and a wider child."""
     narrow = width - 1
     last = i + narrow
     _to_side(
@@ -186,7 +190,12 @@ def _to_side(
     values: Array, value_moves: Array, share: float, share_move: float, rules: Array, rule_moves: Array,
     slopes: Array, slope_moves: Array, span: Array, span_moves: Array, around: Array, around_moves: Array,
 ) -> None:  # fmt: skip
-    """Propagate from a span to one child, and to the rules summed with the word that is the other child."""
+    """Propagate derivatives from a span to one child, and to the rules summed with the word that is the other.
+
+    Each argument is followed by its moves: the child's inside values ``(s,)``; the weight of the split point; the
+    rules ``(s s,)``; the derivatives of the span, ``slopes (s,)``; those of the child, ``span (s,)``, and of the
+    rules, ``around (s s,)``, to which is added.
+    """
     s = len(slopes)
     for parent in range(s):
         row = parent * s
@@ -204,7 +213,7 @@ def _to_side(
 def _to_pairs(
     i: int, width: int, workspace: Workspace, moved: Workspace, around: Outside, around_moves: Outside, j: int
 ) -> None:
-    """Propagate derivatives from the pairs of children of a span to both children."""
+    """Propagate derivatives and their moves from the pairs of children of a span to both children."""
     s, count = workspace.sums.shape[1], width - 3
     slopes, slope_moves = around.pairs[j].reshape(s, s), around_moves.pairs[j].reshape(s, s)
     around.right[:count] = 0.0
@@ -259,6 +268,7 @@ def _store(
     b: int, n: int, weight: float, workspace: Workspace, moved: Workspace, around: Outside, around_moves: Outside,
     changes: Array,
 ) -> None:  # fmt: skip
+    """Write the moves of the marginals of item b, times its weight; words were multiplied by it before."""
     s = workspace.sums.shape[1]
     for i in range(n):
         for c in range(workspace.words.shape[1]):

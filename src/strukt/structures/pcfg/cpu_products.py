@@ -12,6 +12,7 @@ from strukt.kernels.arrays import Array
 from strukt.kernels.jit import kernel
 
 BLOCK = 4
+"""The number of rows in a block; loops are unrolled for it."""
 
 
 @kernel

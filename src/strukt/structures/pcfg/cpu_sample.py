@@ -25,7 +25,7 @@ def sample(
 
     A tree takes at most O(n^2 s^2 + n p (s + p)). The other arrays are ``spans (batch, n + 1, n + 1, s + p)``,
     ``emission (g, n, p)``, ``lengths`` and ``feasible (batch,)``, ``chart (batch, n, n + 1, s + 2)``, and the
-    result ``labels (batch, count, n + 1, n + 1)``.
+    result ``labels (batch, count, n + 1, n + 1)``, all -1 before.
     """
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     workspace = make_workspace(n, s, emission.shape[2])
@@ -74,7 +74,7 @@ def _split_sums(
     rules: Array, i: int, width: int, label: int, chart: Array, words: Array, shares: Array, kept: Kept,
     weights: Array,
 ) -> Array:  # fmt: skip
-    """Return the cumulative weights of the widths of the left child of a labelled span."""
+    """Return the cumulative weights of the widths of the left child of a labelled span; cache them."""
     row, known = row_of(kept, (i * chart.shape[1] + width) * (chart.shape[2] - 2) + label)
     sums = kept.sums[row]
     if known:

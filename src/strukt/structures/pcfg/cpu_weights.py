@@ -43,7 +43,10 @@ class Grammar(NamedTuple):
 
 
 def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
-    """Return the weights of root labels and rules, and a mask of the items with a weight that underflows."""
+    """Return the weights of root labels and rules, and a mask of the items with a weight that underflows.
+
+    Arrays: ``root (groups, s)``, ``rules (groups, s, s + p, s + p)``, and the mask ``(batch,)``.
+    """
     starts, root_tops, root_underflowed = _weighed(root)
     table, rule_tops, rules_underflowed = _weighed(rules)
     underflowed = np.zeros(batch, np.bool_)
@@ -68,6 +71,10 @@ def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> G
 
 
 def _weighed(scores: Array) -> tuple[Array, Array, Array]:
+    """Return the weights of scores ``(groups, ...)``, the largest score of each group, and a mask of groups.
+
+    The mask is True for groups with a weight that underflows.
+    """
     weights, tops = empty(scores.shape), empty((len(scores),))
     underflowed = np.zeros(len(scores), np.bool_)
     groups = len(scores)

@@ -1,8 +1,8 @@
 """Probabilistic context-free grammars on GPUs: kernels for sums, best trees, samples and derivatives.
 
 Numbers in sums are mantissas and exponents, so that float32 never underflows. All sums have a fixed order, so that
-results are reproducible to the bit. Only entropies and cross-entropies, their gradients, and derivatives that do
-not fit into the memory of the device wait for it.
+results are reproducible to the bit. The CPU waits for the GPU only in entropies, cross-entropies and their
+gradients, and in derivatives that do not fit into the memory of the GPU.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_WORDS = 1 << 20
 """The most words of a batch, including padding: the grid of a launch has a limited number of tiles."""
 
 LEFT, RIGHT = 8, 64
-"""The numbers of labels of left and of right children in a tile of rules, in the walk along the best tree."""
+"""The numbers of labels of left and of right children in a tile of rules, in kernels that trace single trees."""
 
 derivative = gpu_derivative.derivative
 entropy, entropy_gradient = gpu_entropy.entropy, gpu_entropy.entropy_gradient

@@ -21,7 +21,7 @@ from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Product, Sides,
 
 
 class Ring(Protocol):
-    """Numbers of one kind on a device: sums of extended numbers, maxima of scores, or dual numbers."""
+    """The operations on numbers of one kind: extended numbers, scores whose sums are maxima, or dual numbers."""
 
     def nothing(self, *shape: int) -> Numbers:
         """Return numbers of a shape, all equal to the ring's zero."""
@@ -43,7 +43,8 @@ class Tables(NamedTuple):
     """The scores of rules and words in the layout of a `Chart`.
 
     Attributes:
-        pairs: ``(groups, s, pairs)``, the rules with two nonterminals as children.
+        pairs: ``(groups, s, pairs)``, the rules with two nonterminals as children, ``[A, (B, C)]``, and padding;
+            see `Sizes.pairs`.
         beside: ``(groups, s (s + p), p)``, the rules A -> B word, ``[(A, B), c]`` for preterminal c.
         before: ``(groups, s s, p)``, the rules A -> word C, ``[(A, C), c]`` for preterminal c.
         words: ``(batch, n, p)``, the score of each word with each preterminal, in float64.
@@ -68,7 +69,8 @@ class Chart:
             zeros follows.
         starting: ``(batch, n, s, s)``, for each word the sum over the rules A -> word C, ``[A, C]``, after a
             matrix of zeros.
-        inside: ``(batch, n + 1, n + 1, s)``, the inside numbers of spans of two or more words; 0 elsewhere.
+        inside: ``(batch, n + 1, n + 1, s)``, the inside numbers of spans of two or more words, by first and last
+            fencepost; 0 elsewhere.
     """
 
     sizes: Sizes
@@ -85,7 +87,7 @@ class Chart:
     def ending_at(self, word: int, row: int, step: int, first: int = 0) -> Matrices:
         """Return, for each start i, the matrix of the rules whose right child is word i + ``word``.
 
-        Left children begin at label ``first``.
+        Left children begin at label ``first``; ``row`` and ``step`` are the strides of `Matrices`, here and below.
         """
         s, labels = self.sizes.s, self.sizes.labels
         size = s * labels
@@ -179,12 +181,15 @@ def pairs_of_spans(sizes: Sizes, pairs: Numbers, width: int, row: int, step: int
 
 
 def left_children(sizes: Sizes, chart: Numbers, row: int, step: int) -> Matrices:
-    """Return the left children of spans, the narrowest (of two words) first; they are ``s`` numbers apart."""
+    """Return the left children of the spans from each start, from two words on; they are s numbers apart."""
     return sizes.cell(chart, 0, 2, row, step)
 
 
 def right_children(sizes: Sizes, chart: Numbers, width: int, row: int, step: int) -> Matrices:
-    """Return the right children of spans of a width, in the order of the left children; they are a row apart."""
+    """Return the right children of the spans of a width, in the order of `left_children`.
+
+    They are (n + 1) s numbers apart.
+    """
     return sizes.cell(chart, 2, width, row, step)
 
 

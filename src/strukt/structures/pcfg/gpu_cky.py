@@ -23,9 +23,9 @@ def multiply(
     c_item, c_start, c_first, c_row, c_step, starts, rows, columns, depth, ADD: tl.constexpr, R: tl.constexpr,
     C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the largest ``a[r, k] + b[c, k]`` to ``out[r, c]``; arguments as in `gpu_products.multiply`.
+    """Write the largest ``a[r, k] + b[c, k]`` over k to ``out[r, c]``; arguments as in `gpu_products.multiply`.
 
-    With ADD, the result is the maximum of this and the number that is already in ``out``.
+    With ADD, the result is the maximum of this and the number that is already in ``out``. K is not used.
     """
     item = (tl.program_id(0) // starts).to(tl.int64)
     start = (tl.program_id(0) % starts).to(tl.int64)
@@ -48,7 +48,11 @@ def multiply(
 
 @triton.jit
 def raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
-    """Return the maximum of ``best`` and all ``scores[a + k * a_step] + matrices[b + k * b_step]`` over k."""
+    """Return the maximum of ``best`` and all ``scores[a + k * a_step] + matrices[b + k * b_step]`` over k.
+
+    The tile ``best`` has a row for each span and a column for each label, as has ``live``, the mask of those that
+    exist. The indices ``a`` have one column.
+    """
     some = tl.max(live.to(tl.int32), 1)[:, None] > 0
     for _ in range(depth):
         score = tl.load(scores + a, some, float("-inf"))
@@ -60,7 +64,7 @@ def raise_side(best, scores, a, a_step, matrices, b, b_step, depth, live):
 
 @triton.jit
 def scores_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
-    """Load the scores of spans with their labels, in float64."""
+    """Load the scores of spans with their labels, in float64; 0 where the mask ``on`` is False."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0).to(tl.float64)
 
@@ -77,7 +81,10 @@ def close(
     spans, item_step, start_step, end_step, label_step, lengths, batch, size, labels, width, starts, chart, ways,
     parts, part, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """Write the best scores of spans of a width, from narrower spans; arguments as in `gpu_inside.close`."""
+    """Write the best scores of spans of a width, from narrower spans; arguments as in `gpu_inside.close`.
+
+    ``ways`` are the best scores of two nonterminals as children, in the shape of the sums there. K is not used.
+    """
     row, item, start, label, live = spans_of(width, starts, lengths, batch, labels, R, C)
     one, best = tl.zeros([1], tl.int32), tl.full([R, C], float("-inf"), tl.float64)
     place = (row * labels)[:, None] + label[None, :]

@@ -14,7 +14,7 @@ from strukt.structures.pcfg.gpu_moves import times_plain
 def directions_of(
     directions, item_step, start_step, end_step, label_step, item, start, width, label, on, like
 ):
-    """Load the directions of the scores of spans with their labels, in the type of ``like``."""
+    """Load the directions of the scores of labelled spans, in the type of ``like``; 0 where ``on`` is False."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return tl.load(directions + place[:, None] + label[None, :] * label_step, on, 0.0).to(like.dtype)
 
@@ -23,7 +23,7 @@ def directions_of(
 def weigh(total, top, move, move_top, factor, power, direction):
     """Multiply numbers by the exponentials of scores that move along a direction; return them and their moves.
 
-    All are settled. ``factor`` and ``power`` are the exponentials as extended numbers.
+    All are settled extended numbers. The exponentials have mantissas ``factor`` and exponents ``power``.
     """
     total, top = settled(total * factor, top + power)
     more, more_top = times_plain(total, top, direction)

@@ -80,7 +80,10 @@ def surprise_gradient(*arguments: Tensor) -> Scores:
 
 
 def _surprises(name: str, scores: Scores, lengths: Tensor) -> Tensor:
-    """Return the cross-entropies to the other scores, those from the fifth on, or the entropies without these."""
+    """Return the cross-entropies to the other scores, those from the fifth on, or the entropies without these.
+
+    ``name`` is that of the function of the CPU backend with the same result.
+    """
     if not fits_in_memory(scores[:4], lengths):
         return _on_cpu(name, *scores, lengths)  # type: ignore[no-any-return]
     _, result, items = _cross_entropies(scores, lengths)
@@ -90,6 +93,10 @@ def _surprises(name: str, scores: Scores, lengths: Tensor) -> Tensor:
 
 
 def _gradient(name: str, scores: Scores, lengths: Tensor, factors: Tensor) -> Scores:
+    """Return the gradient of `_surprises` times ``factors (batch,)``, for the first four scores.
+
+    ``name`` is that of the function of the CPU backend with the same result.
+    """
     if not fits_in_memory(scores[:4], lengths):
         return _on_cpu(name, *scores, lengths, factors)  # type: ignore[no-any-return]
     moving, _, items = _cross_entropies(scores, lengths)
@@ -104,10 +111,12 @@ def _gradient(name: str, scores: Scores, lengths: Tensor, factors: Tensor) -> Sc
 
 
 def _on_cpu(name: str, *arguments: Tensor) -> Any:
+    """Call a function of the CPU backend; the result is on the device of the arguments."""
     return detour.on_cpu(getattr(dispatch.kernels(__package__ or "", "cpu"), name), *arguments)
 
 
 def _cross_entropies(scores: Scores, lengths: Tensor) -> CrossEntropies:
+    """Compute the cross-entropies to the other scores, those from the fifth on, or the entropies without these."""
     mine = relative(scores[:4], lengths)
     theirs = relative(scores[4:], lengths) if scores[4:] else mine
     directions = tuple(torch.where(score > NEG_INF, -score, 0.0) for score in theirs)

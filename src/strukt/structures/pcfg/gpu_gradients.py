@@ -1,8 +1,8 @@
 """The outside pass of a grammar on GPUs: derivatives of the log-partition, from wide spans to narrow ones.
 
 The derivative with respect to the sum over a span's children passes to each rule, and through it to both children.
-For each width and each side, a child has only one parent. So the left children of all spans of one width are
-distinct, as are the right children: no two additions to the same number coincide, and all sums have a fixed order.
+Among the spans of one width, a child has only one parent of which it is the left child, and only one of which it
+is the right child. So no two additions to the same number coincide, and all sums have a fixed order.
 """
 
 from __future__ import annotations

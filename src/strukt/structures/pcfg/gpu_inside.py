@@ -31,9 +31,10 @@ def places_of(item_step, start_step, first, row_step, item, start, label):
 
 @triton.jit
 def add_side(total, top, xm, xe, x, x_step, wm, we, w, w_step, depth, live, K: tl.constexpr):
-    """Add the sum over k of the products of the numbers at ``x + k * x_step`` and ``w + k * w_step``.
+    """Add the sum over k of the products of the numbers at ``x + k * x_step`` and ``w + k * w_step``; not settled.
 
-    The indices ``x`` have an axis of labels of size 1.
+    The tile ``total`` has a row for each span and a column for each label, as has ``live``, the mask of those that
+    exist. The indices ``x`` have one column. K is the number of terms at a time.
     """
     some = tl.max(live.to(tl.int32), 1)[:, None, None] > 0
     for begin in range(0, depth, K):
@@ -55,7 +56,7 @@ def add_sides(
 ):  # fmt: skip
     """Add two products of a row and a matrix to the numbers of each span: row a times matrix b, and c times d.
 
-    The strides are those of `gpu_products.multiply`.
+    The strides are those of `gpu_products.multiply`. The sums are not settled.
     """
     one = tl.zeros([1], tl.int32)
     total, top = add_side(
@@ -81,7 +82,7 @@ def sum_of_parts(mantissas, exponents, place, parts, part, live, R: tl.constexpr
 
 @triton.jit
 def weights_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
-    """Return the exponentials of the scores of spans as extended numbers."""
+    """Return the exponentials of the scores of spans as mantissas and exponents; 1 where ``on`` is False."""
     place = item * item_step + start * start_step + (start + width) * end_step
     return number_of(tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0))
 

@@ -16,6 +16,7 @@ PART = 512
 """The least number of pairs of children in a part of the sums over rules."""
 
 MOST_PARTS = 16
+"""The largest number of parts of the sums over rules."""
 
 
 class Matrices(NamedTuple):

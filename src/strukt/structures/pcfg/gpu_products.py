@@ -1,8 +1,9 @@
 """Products of matrices of extended numbers in Triton, of which all passes over a grammar consist.
 
-A product is first computed in plain floats. Each row of a tile is divided by its largest power, and these powers
-are kept apart in the sums. A term that underflows is then far below the largest possible term, so it matters only
-for sums that are also far below it. A tile with such a sum is computed again in extended numbers.
+Extended numbers, and settled ones, are those of `strukt.kernels.engine.gpu.numbers`. A product is first computed
+in plain floats. Each row of a tile is divided by its largest power, and these powers are kept apart in the sums. A
+term that underflows is then far below the largest possible term, so it matters only for sums that are also far
+below it. A tile with such a sum is computed again in extended numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def numbers_at(mantissas, exponents, place, on):
 
 @triton.jit
 def plain(mantissa, exponent):
-    """Convert extended numbers to plain floats."""
+    """Convert extended numbers to plain floats; those out of range become 0 or very large."""
     mantissa, exponent = settled(mantissa, exponent)
     power = tl.minimum(tl.maximum(exponent, -4), 3) << unit_bits(mantissa)
     return tl.where(mantissa == 0.0, 0.0, mantissa * power_of_two(power, mantissa))

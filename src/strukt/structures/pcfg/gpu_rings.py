@@ -16,10 +16,10 @@ from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
 from strukt.structures.pcfg.gpu_layout import Numbers, Product, Sides, sizes_of
 
 TILE = 32
-"""The number of rows, columns and terms in a tile of a product; tiles have half as many rows if there are few."""
+"""The numbers of rows, columns and terms in a tile of a product; tiles have half as many rows if that suffices."""
 
 SPANS, TERMS = 4, 16
-"""The number of spans in a tile of one width, each of which has its own matrix, and of terms at a time."""
+"""The numbers of spans of one width in a tile, each of which has its own matrix, and of terms at a time."""
 
 BLOCK = 1024
 """The number of elements that a program converts."""
@@ -78,7 +78,11 @@ class Sums:
 
 @dataclass(frozen=True)
 class Maxima:
-    """The ring of maxima: scores in float64; a product is a sum of scores, and a sum is a maximum."""
+    """The ring of maxima: scores in float64; a product is a sum of scores, and a sum is a maximum.
+
+    Attributes:
+        like: A tensor on the device to compute on.
+    """
 
     like: Tensor
 

@@ -43,13 +43,15 @@ def ratios(numbers: Numbers, bases: Numbers) -> Tensor:
 
 
 def _bits_of_unit(mantissas: Tensor) -> int:
+    """Return the number b for which one unit of an exponent is a factor of 2^b."""
     return 32 if mantissas.dtype == torch.float32 else 256
 
 
 def slopes_of_tops(ring: Ring, chart: Chart, total: Numbers, roots: Numbers, weights: Tensor) -> Numbers:
-    """Return the derivatives of weighted log-partitions for the numbers of whole items: ``(batch, s)``.
+    """Return derivatives of weighted log-partitions with respect to the numbers of whole items: ``(batch, s)``.
 
-    For dual numbers, the moves of ``roots`` must be relative to the growth of the totals.
+    They are the numbers of ``roots`` divided by the totals, times ``weights (batch,)``. For dual numbers, the
+    moves of ``roots`` must be relative to the growth of the totals.
     """
     mantissas, exponents = total[:2]
     some = mantissas != 0.0

@@ -125,11 +125,13 @@ class PCFGGuide(Guide[SentenceState]):
         return met.to(self._dtype)
 
     def _reading(self, automaton: Automaton) -> Reading:
+        """Return an automaton on the device of the grammar, with its tables of future words."""
         parts = (automaton.transitions, automaton.accepting, automaton.classes)
         transitions, accepting, classes = (part.to(self.device) for part in parts)
         return reading(self._grammar, transitions, accepting, classes, self.length)
 
     def _sums(self, state: SentenceState) -> Tensor:
+        """Return the log-probability ``(b,)`` that sentences which have not ended will meet the constraint."""
         if not state.left:
             return torch.zeros(len(state.words), device=self.device)
         joint, alone = (part.logsumexp(1) for part in self._joint(state))
@@ -170,7 +172,7 @@ class PCFGGuide(Guide[SentenceState]):
         return each.log().to(self._dtype)
 
     def _states(self, automaton: Reading, words: tuple[int, ...], prompt: int) -> Tensor:
-        """Return the states before each word and after the last word; the constraint begins after the prompt."""
+        """Return the states before each word and after the last, ``(t + 1,)``; the automaton reads no prompt."""
         states = torch.zeros(len(words) + 1, dtype=torch.long, device=self.device)
         for place in range(prompt, len(words)):
             states[place + 1] = automaton.transitions[states[place], automaton.classes[words[place]]]

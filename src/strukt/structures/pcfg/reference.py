@@ -79,12 +79,13 @@ def recursion(
 
 
 def for_items(scores: Tensor, axis: int, lengths: Tensor) -> Tensor:
-    """Return scores with one entry for each item; scores that all items share are unchanged."""
+    """Return scores with one entry on ``axis`` for each item; scores that all items share are unchanged."""
     groups = scores.shape[axis]
     return scores if groups == 1 else scores.repeat_interleave(len(lengths) // max(groups, 1), axis)
 
 
 def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
+    """Split rules ``(..., g, s, s + p, s + p)`` by which children are words."""
     rules, s = for_items(rules, -4, lengths), rules.shape[-3]
     return Grammar(rules[..., :s, :s], rules[..., s:], rules[..., s:, :s])
 
@@ -102,6 +103,7 @@ def scores_by_width(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) ->
 
 
 def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, lengths: Tensor) -> Chart:
+    """Run the inside algorithm and return its chart; the arguments are those of `recursion`."""
     n, s = spans.shape[-2] - 1, grammar.pairs.shape[-3]
     span_scores = scores_by_width(spans, emission, lengths, s)
     inside = [semiring.weigh(semiring.one(scores), scores) for scores in span_scores[:2]]
@@ -116,9 +118,10 @@ def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, 
 
 
 def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> list[Tensor]:
-    """Return the totals over children of all spans of a width, in a list to be summed.
+    """Return the totals over the children of all spans of a width, as a list to be summed.
 
-    Its entries are for spans whose right child is a word, whose left child only is a word, and for all others.
+    The entries are ``(..., batch, n + 1 - width, s)``. The first is for right children that are words, the second
+    for left children that are words beside a wider child, the third for two children of several words.
     """
     s, count = grammar.pairs.shape[-3], chart.span_scores[width].shape[-2]
     narrower = chart.inside[width - 1]
@@ -135,7 +138,7 @@ def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> lis
 
 
 def _pairs_of_children(semiring: Semiring, inside: list[Tensor], width: int) -> Tensor:
-    """Return, for each pair of nonterminals, the total over splits: ``(..., batch, n + 1 - width, s, s)``."""
+    """Return the total over split points for each pair of nonterminals: ``(..., batch, n + 1 - width, s, s)``."""
     count = inside[width - 1].shape[-2] - 1
     parts = range(2, width - 1)
     left = semiring.stack([inside[part][..., :count, :] for part in parts])
