@@ -31,17 +31,18 @@ from strukt.structures.low_rank_pcfg.weights import weigh
 from strukt.structures.pcfg import log_space
 
 UNDERFLOWED = float("inf")
-"""The mark of an item computed in log space, in place of the log-scale of its first word in the chart."""
+"""The value of ``chart[b, 0, 3 r]``, the log-scale of the first word, if item b was computed in log space."""
 
 
 def chart_shape(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int, int]:
-    """Return the shape of the chart, ``(batch, n (n + 1) / 2, 3 r + 2)``, in float64."""
+    """Return the shape of the chart, which is float64: ``(batch, n (n + 1) / 2, 3 r + 2)``."""
     return shape_of_chart(len(spans), emission, head)
 
 
 def shape_of_chart(batch: int, emission: Tensor, head: Tensor) -> tuple[int, int, int]:
+    """Return the shape of the chart, from ``emission (g, n, p)`` and ``head (g, s, r)``."""
     n = emission.shape[1]
     return batch, n * (n + 1) // 2, 3 * head.shape[2] + 2
 

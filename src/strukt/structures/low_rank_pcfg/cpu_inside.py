@@ -20,7 +20,7 @@ CERTAIN = 1e-13
 
 
 def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)``, float64, and a mask of items that need log space; fill the chart."""
+    """Fill the chart; return the log-partition ``(batch,)``, float64, and a mask of items that need log space."""
     chart, lengths, rank = work.chart, work.lengths, work.rank
     chart.zero_()
     slack, top_slack = chart.new_zeros(chart.shape[:2]), chart.new_zeros(len(chart))
@@ -44,7 +44,7 @@ def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
 
 
 def _values(work: Sentences, width: int, sums: Tensor, ends: list[int]) -> tuple[Tensor, Tensor]:
-    """Return the values of spans from their sums, and the logs of the scales divided out."""
+    """Return the values ``(m, 2 r)`` of m spans from their sums ``(m, r)``, and their log-scales ``(m,)``."""
     if work.joined is not None:
         return grouped(sums, work.joined, ends), sums.new_zeros(len(sums))
     labels = grouped(sums, work.weights.head.mT, ends)
@@ -56,6 +56,10 @@ def _values(work: Sentences, width: int, sums: Tensor, ends: list[int]) -> tuple
 
 
 def _totals(work: Sentences, top_slack: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the results of `inside_pass` from the filled chart.
+
+    ``top_slack (batch,)`` bounds the error of the sums over the split points of whole sentences.
+    """
     items, rows = work.tops()
     tops = work.chart[items, rows]
     heads = work.root_rank_weights(items)

@@ -20,9 +20,9 @@ from strukt.structures.low_rank_pcfg.weights import (
 
 
 def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Return derivatives of the log-partitions, times the weight of each item.
+    """Return derivatives of the log-partitions, times ``weights (batch,)``.
 
-    Switch to weights in double precision if the derivatives need it.
+    If they are too large for single precision, also convert the weights of the grammar in ``work`` to double.
 
     Returns:
         The derivatives with respect to the values of spans before division, ``(batch, n (n + 1) / 2, 2 r)``; and
@@ -50,6 +50,7 @@ def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _sum_slopes(work: Sentences, width: int, opened: Tensor, ends: list[int]) -> Tensor:
+    """Return the derivatives for the sums of m spans, ``(m, r)``, from those for their values, ``(m, 2 r)``."""
     if work.joined is not None:
         return grouped(opened, work.joined.mT, ends)
     labels = grouped(opened, work.weights.children.mT, ends)
@@ -60,7 +61,7 @@ def _sum_slopes(work: Sentences, width: int, opened: Tensor, ends: list[int]) ->
 
 
 def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
-    """Return expected preterminals of all words, ``(batch, n, p)``; add to the derivatives of their weights."""
+    """Return expected preterminals of all words, ``(batch, n, p)``; add derivatives to ``into.preterminals``."""
     within = torch.arange(work.n) < work.lengths.unsqueeze(1)
     ends = work.firsts(1)[1]
     rows = slopes[:, : work.n][within]
@@ -72,9 +73,10 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
 
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
-    """Add the derivatives of head and children from that of the joined matrix, and of head and root from the sums.
+    """Add the derivatives of root, head and children to ``into``, without the labels of spans.
 
-    The derivative of the joined matrix is one product for all spans; the sums are over whole sentences.
+    They come from the derivative of `Weights.joined`, one product for all spans, and from the sums of whole
+    sentences. ``slopes`` and ``shares`` are the results of `outside_pass`.
     """
     groups, kind = len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
@@ -93,7 +95,11 @@ def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weight
 def label_gradients(
     work: Sentences, slopes: Tensor, shares: Tensor, into: Weights, marginals: Tensor | None
 ) -> None:
-    """Add the derivatives of root, head and children by way of labels, by item; write marginals of labels."""
+    """Add the derivatives of root, head and children to ``into``, by way of the labels of spans, item by item.
+
+    The probabilities of these labels, times the item's weight, are written to ``marginals (batch, n + 1, n + 1,
+    s + p)`` unless it is None. ``slopes`` and ``shares`` are the results of `outside_pass`.
+    """
     n, rank, s = work.n, work.rank, work.weights.root.shape[1]
     items, rows = work.tops()
     for item, row, share in zip(items.tolist(), rows.tolist(), shares.tolist(), strict=True):

@@ -16,7 +16,7 @@ class Sentence(NamedTuple):
     """The tables from which the samples of one sentence are drawn.
 
     Attributes:
-        chart: The chart of the inside pass.
+        chart: ``(n (n + 1) / 2, 3 r + 2)``, the chart of the inside pass; see `cpu_splits`.
         labels: ``(n (n - 1) / 2, s)``, the inside values of the labels of spans of two or more words.
         words: ``(n, p)``, the values of the preterminals of each word.
         root: ``(s,)``, the weights of roots.
@@ -34,7 +34,10 @@ class Sentence(NamedTuple):
 
 @kernel
 def sample(sentence: Sentence, length: int, seeds: Array, trees: Array, start: int, step: int) -> None:
-    """Write ``trees (count, n + 1, n + 1)``, one for each of ``seeds (count,)``, in O(n (n + r + s + p)) each."""
+    """Write the labels of the spans of a tree for each of ``seeds (count,)``, in O(n (n + r + s + p)) each.
+
+    The result is ``trees (count, n + 1, n + 1)``, all -1 before.
+    """
     n, s = len(sentence.words), len(sentence.root)
     stack = np.empty((n, 3), np.int64)
     sums = np.empty(max(n + 1, max(sentence.head.shape[1], sentence.symbols.shape[1])))
@@ -62,7 +65,10 @@ def sample(sentence: Sentence, length: int, seeds: Array, trees: Array, start: i
 def _split(
     sentence: Sentence, n: int, i: int, width: int, label: int, shares: Array, sums: Array, state: Array
 ) -> tuple[int, int]:
-    """Draw a rank under the label of a span, and the width of the left child."""
+    """Draw a rank under the label of a span, and the width of the left child.
+
+    ``shares (n + 1,)`` and ``sums`` are workspace.
+    """
     chart, ranks = sentence.chart, sentence.head.shape[1]
     rank = _draw(sentence.head[label], chart[row_of(n, width, i), 2 * ranks : 3 * ranks], sums, state)
     weigh_splits(chart, n, i, width, shares)
@@ -76,17 +82,20 @@ def _split(
 
 @inner
 def _child(
-    sentence: Sentence, n: int, s: int, i: int, width: int, side: int, sums: Array, state: Array
+    sentence: Sentence, n: int, s: int, i: int, width: int, row: int, sums: Array, state: Array
 ) -> int:
-    """Draw the label of a span as a child of a rank, on the side given by the rows of ``symbols``."""
+    """Draw the label of a span as a child of a rank.
+
+    ``row`` is the row of ``symbols``: the rank for a left child, the rank plus r for a right child.
+    """
     if width == 1:
-        return s + _draw(sentence.symbols[side, s:], sentence.words[i], sums, state)
-    return _draw(sentence.symbols[side, :s], sentence.labels[row_of(n, width, i) - n], sums, state)
+        return s + _draw(sentence.symbols[row, s:], sentence.words[i], sums, state)
+    return _draw(sentence.symbols[row, :s], sentence.labels[row_of(n, width, i) - n], sums, state)
 
 
 @inner
 def _draw(weights: Array, values: Array, sums: Array, state: Array) -> int:
-    """Draw an index with probability proportional to the product of two numbers."""
+    """Draw an index k with probability proportional to ``weights[k] * values[k]``; ``sums`` is workspace."""
     total = 0.0
     for k in range(len(values)):
         total += weights[k] * values[k]

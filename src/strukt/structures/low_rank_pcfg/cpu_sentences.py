@@ -22,7 +22,8 @@ class Sentences:
         words: ``(batch, n, p)``, scores of the preterminals of each word, in double precision.
         spans: ``(batch, n + 1, n + 1, s + p)``, scores of spans, or None if they are all 0.
         lengths: ``(batch,)``; items of length 0 are left out.
-        chart: ``(batch, n (n + 1) / 2, 3 r + 2)``.
+        chart: ``(batch, n (n + 1) / 2, 3 r + 2)``; see `cpu_splits`.
+        threads: The number of threads for a pass.
     """
 
     weights: Weights
@@ -39,15 +40,17 @@ class Sentences:
 
     @property
     def n(self) -> int:
+        """The number of words, including padding."""
         return self.words.shape[1]
 
     @property
     def rank(self) -> int:
+        """The number of ranks, r."""
         return self.weights.head.shape[2]
 
     @cached_property
     def joined(self) -> Tensor | None:
-        """The matrix from ranks to ranks, if it saves work; else None."""
+        """The matrix `Weights.joined` if products with it are less work than through labels, else None."""
         rows = len(self.chart) * self.n * (self.n - 1) // 2
         return self.weights.joined if self.spans is None and saves_work(rows, self.weights) else None
 
@@ -56,7 +59,10 @@ class Sentences:
         return (self.lengths + 1 - width).clamp(min=0)
 
     def firsts(self, width: int) -> tuple[Tensor, list[int]]:
-        """Return the first row of each item among all spans of a width, and the end of each grammar's rows."""
+        """Return the first row of each item in a table of all spans of a width, ``(batch,)``.
+
+        Also return the row after the last of each grammar.
+        """
         ends = self.counts(width).cumsum(0)
         groups = len(self.weights.head)
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()

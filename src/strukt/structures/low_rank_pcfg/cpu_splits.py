@@ -26,7 +26,7 @@ def row_of(n: int, width: int, first: int) -> int:
 
 @inner
 def weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
-    """Write the weights of a span's split points, by the width of the left part; return their log-scale."""
+    """Write the weights of a span's split points, by the width of the left child; return their log-scale."""
     scale = chart.shape[1] - 2
     top = -np.inf
     for part in range(1, width):
@@ -43,10 +43,13 @@ def sum_splits(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     top_slack: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write rows of ``sums`` for the spans of a width, also into the chart, with their logs and slack.
+    """Write the sums over the split points of a width's spans to ``sums``, and with log-scales to the chart.
+
+    Bounds on their errors are written to ``slack``, and those of whole sentences to ``top_slack``.
 
     Arrays, for m spans of this width in the batch: ``chart (batch, rows, 3 r + 2)``, ``slack (batch, rows)``,
-    ``lengths`` and ``firsts (batch,)``, the first row of each item, ``sums (m, r)`` and ``top_slack (batch,)``.
+    ``lengths (batch,)``, ``firsts (batch,)``, the first row of each item in ``sums (m, r)``, and
+    ``top_slack (batch,)``.
     """
     rank = sums.shape[1]
     shares = np.empty(n + 1)
@@ -75,12 +78,11 @@ def close(
     chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, values: Array,
     tops: Array, factors: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Write the values of a width's spans to the chart, from rows ``values`` without their log-scales ``tops``.
+    """Write the values of a width's spans to the chart, divided by their maximum, which is their last divisor.
 
-    Slack grows by ``factors (g,)``, the largest amplification of an error by the product with a matrix.
-
-    Arrays, for m spans of this width: ``chart``, ``slack``, ``lengths`` and ``firsts`` as in `sum_splits`,
-    ``values (m, 2 r)`` and ``tops (m,)``.
+    Arrays, for m spans of this width: ``values (m, 2 r)``, the values before; ``tops (m,)``, the logs of the
+    scales divided out of them; ``factors (g,)``, for each grammar the factor by which errors grow from sums to
+    values; ``chart``, ``slack``, ``lengths`` and ``firsts`` as in `sum_splits`.
     """
     batch, rank = len(chart), values.shape[1] // 2
     for b in range(start, batch, step):
@@ -104,10 +106,10 @@ def open_spans(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, rows: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Convert derivatives of the values of a width's spans to those before division, also into ``rows``.
+    """Convert derivatives with respect to the values of a width's spans to those before division, in place.
 
-    Arrays: ``chart (batch, rows, 3 r + 2)``, ``slopes (batch, rows, 2 r)``, ``lengths`` and ``firsts (batch,)``,
-    and ``rows (m, 2 r)`` for m spans.
+    They are also written to ``rows``. Arrays: ``chart (batch, rows, 3 r + 2)``, ``slopes (batch, rows, 2 r)``,
+    ``lengths`` and ``firsts (batch,)``, and ``rows (m, 2 r)`` for m spans.
     """
     columns = slopes.shape[2]
     for b in range(start, len(chart), step):
@@ -124,9 +126,9 @@ def to_children(
     chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Propagate the derivatives of the sums of a width's spans to their children: add to ``slopes``.
+    """Add the derivatives of the children of a width's spans to ``slopes``, from those of sums over split points.
 
-    Arrays: ``sums (m, r)``, the derivatives of the sums for m spans; the others as in `open_spans`.
+    Arrays: ``sums (m, r)``, the derivatives of the sums of m spans; the others as in `open_spans`.
     """
     rank = sums.shape[1]
     shares = np.empty(n + 1)
@@ -150,8 +152,8 @@ def to_children(
 def narrow(rows: Array, smallest: float, scaled: Array, tops: Array) -> bool:
     """Write rows in single precision, divided by their largest absolute values.
 
-    Return False, with the result incomplete, if a nonzero entry is too small. Arrays: ``rows`` and ``scaled``, the
-    result, ``(m, d)``; ``tops (m,)``, the largest absolute values.
+    Return False, with the result incomplete, if a nonzero entry becomes less than ``smallest``. Arrays: ``rows``
+    and ``scaled``, the result, ``(m, d)``; ``tops (m,)``, the largest absolute values.
     """
     for i in range(len(rows)):
         top = 0.0

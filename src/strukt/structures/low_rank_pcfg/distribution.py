@@ -236,7 +236,10 @@ class LowRankPCFG(ContextFreeGrammar):
         return kind(*grammar, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
     def _forbidden(self, event: Tensor) -> str | None:
-        """Return the forbidden rule of an event; a rule is forbidden if all its ranks are."""
+        """Return a clause that names a part with score -inf that an event uses; None if there is none.
+
+        A rule has the score -inf if all its ranks have. If there are too many rules to check them, return None.
+        """
         try:
             return self.to_pcfg()._forbidden(event)
         except NotImplementedError:  # too many rules

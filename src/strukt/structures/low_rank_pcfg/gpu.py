@@ -1,7 +1,7 @@
 """Low-rank grammars on GPUs: operations of PyTorch in float64, a few for all spans of a width; samples in Triton.
 
-An item for which underflow could matter is computed in log space, by the reference. Which items these are is read
-from the device, once in each pass.
+An item for which underflow could matter is computed in log space, by the reference. The indices of these items are
+read from the device, once in each pass.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def fits_in_memory(batch: int, n: int, head: Tensor) -> bool:
 def chart_shape(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[int, int]:
-    """Return the shape of the chart, ``(batch, 1 + n^2 (3 r + 3))``, in float64."""
+    """Return the shape of the chart, which is float64: ``(batch, 1 + n^2 (3 r + 3))``."""
     return Chart.shape(len(spans), emission.shape[1], head.shape[2])
 
 
@@ -104,7 +104,7 @@ def sample(*arguments: Any) -> tuple[Tensor, Tensor]:
     """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition.
 
     The arguments are scores, lengths and count. Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for
-    each item. The CPU computes batches of which the values of all labels are too large for a GPU.
+    each item. A batch whose table of values of labels is too large for a GPU is computed on the CPU.
     """
     scores, (lengths, count) = arguments[:6], arguments[6:]
     work = _inputs(scores, lengths)
@@ -145,6 +145,7 @@ def _draw(work: Inputs, memory: Tensor, lengths: Tensor, events: Tensor) -> None
 
 
 def _inputs(scores: Scores, lengths: Tensor) -> Inputs:
+    """Return the inputs of the passes, detached."""
     spans, *rules, emission = (score.detach() for score in scores)
     words = emission.double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
     return Inputs(weigh(*(score.double() for score in rules)), words, spans, lengths)

@@ -38,6 +38,9 @@ class Chart:
 
     Args:
         memory: ``(batch, 1 + n n (3 r + 3))``. The first number of an item is 1 if it was computed in log space.
+            The cells of spans follow, ``(n, n, 3 r + 3)``: r values as left children, r values as right children,
+            r sums, the log-scales of the two kinds of values, and the last divisor. The values as right children
+            and their log-scale are stored by last fencepost, the other numbers by first fencepost.
         n: The number of words.
         rank: The number of ranks r.
     """
@@ -61,7 +64,10 @@ class Chart:
         return Splits(self._left[left], self._right[right], (scales - top.unsqueeze(-1)).exp(), top)
 
     def write(self, width: int, values: Tensor, scale: Tensor, peak: Tensor) -> None:
-        """Write the values ``(batch, m, 2 r)`` of a width, already divided by ``peak``, and their log-scale."""
+        """Write the values ``(batch, m, 2 r)`` of a width, already divided by ``peak``, and their log-scale.
+
+        ``scale`` and ``peak`` are ``(batch, m)``.
+        """
         left, right = values.chunk(2, -1)
         starts, ends = spans_by_start(self._n, width), spans_by_end(self._n, width)
         self._left[starts], self._right[ends] = left, right
@@ -93,6 +99,7 @@ class Chart:
 
 
 Place = tuple[slice, slice, slice | int]
+"""An index of spans in an array ``(batch, n, n, ...)``, by item, fencepost and width."""
 
 
 def spans_by_start(n: int, width: int) -> Place:
@@ -133,15 +140,17 @@ class Inputs:
 
     @property
     def n(self) -> int:
+        """The number of words, including padding."""
         return self.words.shape[1]
 
     @property
     def groups(self) -> int:
+        """The number of grammars, g."""
         return len(self.weights.head)
 
     @cached_property
     def joined(self) -> Tensor | None:
-        """The matrix from ranks to ranks, if it saves work; else None."""
+        """The matrix `Weights.joined` if products with it are less work than through labels, else None."""
         rows = len(self.words) * self.n * (self.n - 1) // 2
         return self.weights.joined if self.spans is None and saves_work(rows, self.weights) else None
 

@@ -40,9 +40,9 @@ class _Slack:
 
 
 def inside_pass(work: Inputs, chart: Chart) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)``, and a mask of the items that need log space; fill the chart.
+    """Fill the chart; return the log-partition ``(batch,)``, and a mask of the items that need log space.
 
-    Those are items in which numbers underflow, or scores are so large that their logs lose digits.
+    In those, numbers underflow, or scores are so large that their logs lose digits.
     """
     slack, of_tops = _Slack(work), []
     rule_top = work.by_item(work.weights.rule_top).unsqueeze(1)
@@ -67,7 +67,7 @@ def inside_pass(work: Inputs, chart: Chart) -> tuple[Tensor, Tensor]:
 
 
 def _values(work: Inputs, width: int, sums: Tensor) -> tuple[Tensor, Tensor | float]:
-    """Return the values of spans from their sums, and the log-scales divided out."""
+    """Return the values ``(batch, m, 2 r)`` of spans from their sums ``(batch, m, r)``, and their log-scales."""
     if work.joined is not None:
         return work.product(sums, work.joined), 0.0
     labels = work.product(sums, work.weights.head.mT)
@@ -78,6 +78,10 @@ def _values(work: Inputs, width: int, sums: Tensor) -> tuple[Tensor, Tensor | fl
 
 
 def _totals(work: Inputs, chart: Chart, of_tops: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return the results of `inside_pass` from the filled chart.
+
+    ``of_tops`` are, for each width from 2 on, the bounds of the sums of the span at the start, ``(batch,)``.
+    """
     lengths, heads = work.lengths, work.root_rank_weights()
     sums, scale, peak = chart.tops(lengths)
     nothing = torch.zeros_like(scale)

@@ -59,7 +59,7 @@ class Outside:
         return torch.where(self._work.lengths == width, self._shares, 0.0).unsqueeze(1)
 
     def _through_ranks(self, width: int, opened: Tensor, sums: Tensor) -> Tensor:
-        """Return the derivatives of sums by the joined matrix; add to the derivatives of this matrix."""
+        """Return the derivatives of sums ``(batch, m, r)``, by `Weights.joined`; add to those of this matrix."""
         joined = self._work.joined
         assert joined is not None
         assert self._joined is not None
@@ -69,9 +69,9 @@ class Outside:
         return result
 
     def _end_ranks(self) -> None:
-        """Add the derivatives through the joined matrix to head and children, through sums to head and root.
+        """Add the derivatives of root, head and children to ``into``, if they are not computed through labels.
 
-        The sums are over whole sentences. Do nothing if there is no joined matrix.
+        They come from the derivative of the joined matrix, and from the sums of whole sentences.
         """
         if self._joined is None:
             return
@@ -79,7 +79,10 @@ class Outside:
         self._work.weights.add_gradients_of_ranks(self.into, self._joined, whole)
 
     def _through_labels(self, width: int, opened: Tensor, sums: Tensor) -> Tensor:
-        """Return the derivatives of sums through labels; write marginals, add to head, children and root."""
+        """Return the derivatives of sums ``(batch, m, r)`` through labels, whose marginals are written.
+
+        The derivatives of root, head and children are added to ``into``.
+        """
         work, into = self._work, self.into
         span_weights = work.span_weights(width)
         labels, around = work.product(sums, work.weights.head.mT), work.product(opened, work.weights.children.mT)
@@ -104,6 +107,7 @@ class Outside:
         self._right[by_right(n, width)] += slopes * splits.left
 
     def _of_words(self) -> Tensor:
+        """Return the expected preterminals of words; add derivatives to ``into.preterminals``."""
         words, _ = self._work.word_weights()
         opened = self._opened(1)
         self._work.add_outer(self.into.preterminals, words, opened)

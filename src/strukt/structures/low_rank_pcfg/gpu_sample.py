@@ -21,7 +21,10 @@ def log_or_none(weights):
 
 @triton.jit
 def drawn(weights, values, count, seed, place, C: tl.constexpr):
-    """Draw an index in proportion to the product of two numbers; the seed's random numbers begin at a place."""
+    """Draw an index in proportion to the product of ``weights (count,)`` and ``values (count,)``.
+
+    Random numbers are those of ``seed`` from ``place`` on.
+    """
     top, chosen = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
     for start in range(0, count, C):
         k = start + tl.arange(0, C)
@@ -32,7 +35,7 @@ def drawn(weights, values, count, seed, place, C: tl.constexpr):
 
 @triton.jit
 def drawn_split(cells, i, j, rank, n, r, seed, place, C: tl.constexpr):
-    """Draw the width of the left child of a span under a rank."""
+    """Draw the width of the left child of a span under a rank, from the cells of a `gpu_chart.Chart`."""
     step, width = 3 * r + 3, j - i
     lefts, rights = cells + i.to(tl.int64) * n * step, cells + ((j - 1).to(tl.int64) * n + n - width) * step
     top, chosen = tl.full([], float("-inf"), tl.float64), tl.full([], 0, tl.int32)
@@ -47,7 +50,7 @@ def drawn_split(cells, i, j, rank, n, r, seed, place, C: tl.constexpr):
 
 @triton.jit
 def drawn_child(labels, words, symbols, i, width, n, s, p, seed, place, C: tl.constexpr):
-    """Draw the label of a child from the weights of symbols under a rank."""
+    """Draw the label of a child, by its values and the weights of labels under a rank, ``symbols (s + p,)``."""
     word = width == 1
     values = tl.where(word, words + i * p, labels + (i * n + width - 1) * s)
     first = tl.where(word, s, 0)

@@ -49,7 +49,7 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
 
 
 def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
-    """Repeat groups, so that all tensors have 1 group on this axis, as before, or the largest number of groups."""
+    """Repeat groups on an axis up to the largest number in any tensor; a single group is not repeated."""
     most = max(score.shape[axis] for score in scores)
     return tuple(
         score if score.shape[axis] in (1, most) else score.repeat_interleave(most // score.shape[axis], axis)
@@ -65,5 +65,6 @@ def _frugally(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
 
 
 def _rules(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
+    """Return the rules of all or some nonterminals, with the arguments of `composed`; all terms are in memory."""
     children = left.mT.unsqueeze(-2) + right.mT.unsqueeze(-3)
     return logsumexp(head[..., None, None, :] + children.unsqueeze(-4), -1)

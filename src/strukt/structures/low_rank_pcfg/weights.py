@@ -63,7 +63,10 @@ class Weights(NamedTuple):
 
     @property
     def joined(self) -> Tensor:
-        """The weights from a span's ranks to the ranks above it, as left and as right child: ``(g, r, 2 r)``."""
+        """The weights from a span's ranks to the ranks above it, summed over its label: ``(g, r, 2 r)``.
+
+        Columns 0 to r - 1 are for a left child, the others for a right child.
+        """
         result = torch.bmm(self.head.mT, self.children)
         if result.dtype == torch.float64 or not _has_small(result):
             return result
@@ -86,6 +89,7 @@ class Weights(NamedTuple):
         )
 
     def no_gradients(self) -> Weights:
+        """Return zeros in the shapes of the weights, to which derivatives can be added."""
         return Weights(*map(torch.zeros_like, self))
 
     def add_gradients_of_ranks(self, into: Weights, joined: Tensor, tops: Tensor) -> None:
@@ -153,7 +157,10 @@ def exponentials(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def times(rows: Tensor, matrix: Tensor) -> Tensor:
-    """Return ``rows @ matrix`` for rows in double precision; computed in single precision if the matrix is."""
+    """Return ``rows @ matrix``; rows and result are in double precision.
+
+    The product is computed in single precision if the matrix is, unless entries of a row are too far apart.
+    """
     if matrix.dtype == torch.float64:
         return rows @ matrix
     scaled, tops = torch.empty(rows.shape, dtype=matrix.dtype), rows.new_empty(len(rows))
@@ -163,7 +170,10 @@ def times(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
-    """Return ``rows @ matrix``; the rows for each matrix end before ``ends``."""
+    """Return rows ``(m, a)`` times the matrices ``(g, a, b)`` of their grammars: ``(m, b)``.
+
+    The rows of each grammar end before ``ends``.
+    """
     if len(matrices) == 1:
         return times(rows, matrices[0])
     pieces = zip(matrices, [0, *ends], ends, strict=False)

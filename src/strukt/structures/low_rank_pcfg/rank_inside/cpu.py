@@ -17,7 +17,7 @@ from strukt.structures.pcfg import log_space
 def chart_shape(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[int, int, int]:
-    """Return the shape of the chart, ``(batch, n (n + 1) / 2, 3 r + 2)``, in float64."""
+    """Return the shape of the chart, which is float64: ``(batch, n (n + 1) / 2, 3 r + 2)``."""
     return cpu.shape_of_chart(len(emission), emission, head)
 
 

@@ -25,7 +25,7 @@ def fits(emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tens
 def chart_shape(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[int, int]:
-    """Return the shape of the chart, ``(batch, 1 + n^2 (3 r + 3))``, in float64."""
+    """Return the shape of the chart, which is float64: ``(batch, 1 + n^2 (3 r + 3))``."""
     return Chart.shape(len(emission), emission.shape[1], head.shape[2])
 
 
