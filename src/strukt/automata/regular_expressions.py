@@ -133,6 +133,7 @@ class _Parser:
         return result
 
     def _unknown(self, place: int) -> ValueError:
+        """Return the error for syntax at a place that is not supported."""
         return ValueError(
             f"pattern is {self.pattern!r}, with {self.pattern[place : place + 2]!r} at {place}; expected only "
             ". [ ] ( ) (?: ) | * + ? {m,n} and \\ before punctuation or before d w s D W S n r t f v"

@@ -132,6 +132,7 @@ class Worker:
         return self._job.annotation.texts(self._model, self._readers["text"](source), begins)
 
     def _texts(self, source: IO[bytes], format: str) -> Iterator[str]:
+        """Yield the annotations of a stream in one of the formats of the model."""
         return self._job.annotation.texts(self._model, self._readers[format](source))
 
 

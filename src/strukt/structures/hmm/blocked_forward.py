@@ -41,11 +41,14 @@ class Corners(abc.ABC):
 
     @abc.abstractmethod
     def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Return distributions ``(n, k)`` after a step from blocks ``before (n,)`` to blocks ``after (n,)``."""
+        """Return the distributions ``(n, k)`` after a step, from ``state (n, k)``, those before it.
+
+        The step leads from the states of blocks ``before (n,)`` to those of blocks ``after (n,)``.
+        """
 
     @abc.abstractmethod
     def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Return the product with the transposed submatrices, ``(n, k)``: the adjoint of `advance`."""
+        """Return ``q (n, k)`` times the transposed submatrices, ``(n, k)``: the adjoint of `advance`."""
 
     @abc.abstractmethod
     def zeros(self) -> Self:
@@ -53,7 +56,7 @@ class Corners(abc.ABC):
 
     @abc.abstractmethod
     def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        """Add the gradient of ``(advance(state) * q).sum()`` with respect to the matrices to ``into``."""
+        """Add to ``into`` the gradient of ``(advance(state, before, after) * q).sum()`` for the matrices."""
 
     @abc.abstractmethod
     def joined(self) -> tuple[Tensor, ...]:

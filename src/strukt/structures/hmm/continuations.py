@@ -103,6 +103,7 @@ def continuations(
 
 
 def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
+    """Return the arcs of an automaton, with their probabilities in each hidden state, from ``emission (v, z)``."""
     q, c = constraint.transitions.shape
     pairs = torch.arange(q, device=emission.device).unsqueeze(1) * q + constraint.transitions
     used, numbers = torch.unique(pairs, return_inverse=True)

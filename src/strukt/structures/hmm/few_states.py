@@ -75,6 +75,7 @@ def _places(words: Lanes) -> tuple[Tensor, Tensor]:
 
 
 def _threads(words: Lanes, matrix: Tensor) -> int:
+    """Return the number of threads for one pass over the sentences."""
     return jit.thread_count(len(words.order), words.offsets[-1] * matrix.numel())
 
 

@@ -74,7 +74,10 @@ def log_evidence(
 def following(
     last: Tensor, lengths: Tensor, initial: Tensor, matrices: Tensors, band: Tensor | None = None
 ) -> Tensor:
-    """Return the distribution ``(batch, z)`` of the state after the last word; the initial one for no words."""
+    """Return the distribution of the state after the last word, ``(batch, z)``.
+
+    ``last (batch, z)`` is that at the last word. For sentences without words, the result is ``initial``.
+    """
     moving = steps(matrices, band)
     return torch.where((lengths > 0).unsqueeze(1), moving.advance(moving.message(last)), initial)
 

@@ -161,7 +161,8 @@ class HMMInference(HMMParameters):
         Raises:
             InfeasibleError: If no first state is possible, or a sample reaches a state that emits no word or,
                 before its end, one without successor.
-            ValueError: If ``length`` is not a whole number of 0 or more, or ``sample_shape`` no sequence of sizes.
+            ValueError: If ``length`` is not a whole number of 0 or more, or ``sample_shape`` is not a sequence of
+                sizes.
         """
         return self.sample_with_states(sample_shape, length).x
 
@@ -176,7 +177,8 @@ class HMMInference(HMMParameters):
         Raises:
             InfeasibleError: If no first state is possible, or a sample reaches a state that emits no word or,
                 before its end, one without successor.
-            ValueError: If ``length`` is not a whole number of 0 or more, or ``sample_shape`` no sequence of sizes.
+            ValueError: If ``length`` is not a whole number of 0 or more, or ``sample_shape`` is not a sequence of
+                sizes.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
         if not isinstance(length, Integral) or length < 0:

@@ -26,6 +26,8 @@ def factors(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _Factors(torch.autograd.Function):
+    """Autograd function of W and P; both passes work on pieces of the tables."""
+
     @staticmethod
     def forward(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         total = target.logsumexp(0)

@@ -34,6 +34,8 @@ def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
 
 
 class _LogTotals(torch.autograd.Function):
+    """Autograd function of the log-normalisers, whose backward pass recomputes the scores."""
+
     @staticmethod
     def forward(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
         total = states.new_full((len(states),), -torch.inf)

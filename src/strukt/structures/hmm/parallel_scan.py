@@ -203,6 +203,7 @@ def _chunked(words: Tensor, nothing: int) -> Tensor:
 
 
 def _factors(steps: Steps) -> tuple[Tensor, Tensor]:
+    """Return both factors of the transition matrix, which must have two: ``(z, r)`` and ``(r, z)``."""
     assert steps.first is not None
     assert steps.last is not None
     return steps.first, steps.last

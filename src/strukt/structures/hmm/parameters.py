@@ -25,12 +25,13 @@ class Observed(NamedTuple):
     """Observations in the form that the recursions read.
 
     Attributes:
-        rows: ``(batch, n)``, the row of the table for each observation; 0 in the padding, the last row if missing.
+        rows: ``(batch, n)``, the row of the table for each observation; the last row where it is missing, and 0 in
+            the padding.
         lengths: ``(batch,)``.
         places: The shape ``(*, n)`` of the observations, without their event axes.
         values: ``(t, *event)``, the observations that are neither padding nor missing, sequences concatenated.
-        table: ``(u, z)``, log-probabilities; ``(u, k)`` with ``blocks``. A last row of zeros is for missing
-            observations; without a mask of these, it is there only if the table is otherwise empty.
+        table: ``(u, z)``, log-probabilities; ``(u, k)`` with ``blocks``. If observations may be missing, a last
+            row of zeros is for these. An empty table gets such a row, too.
         blocks: The block of states of each row, or None.
     """
 
@@ -98,6 +99,7 @@ class HMMParameters(HMMPeerNames):
         return f"{type(self).__name__}(states: {self.states}, {self.transition!r}, {self.emission!r})"
 
     def _rebuilt(self, initial: Tensor, transition: Transition, emission: Emission) -> Self:
+        """Return a model with other parameters, which are not checked, and the same settings."""
         made = type(self)(initial, transition, emission, self.checkpoint, self.storage, validate_args=False)
         made._validate_args = self._validate_args  # for observations: these scores need no check
         return made
@@ -136,6 +138,7 @@ class HMMParameters(HMMPeerNames):
         return Observed(rows, flat, places, values, table, blocks)
 
     def _initial_states(self, state: Tensor, shape: torch.Size) -> Tensor:
+        """Check the distributions of first states ``shape + (z,)``, and return them as ``(batch, z)``."""
         arguments.scores("state", state, "(*, z)", 1)
         if state.shape != (*shape, self.states):
             raise ValueError(f"state has shape {tuple(state.shape)}; expected {(*shape, self.states)}")
@@ -144,9 +147,11 @@ class HMMParameters(HMMPeerNames):
         return state.to(self.initial.dtype).reshape(shape.numel(), self.states)
 
     def _beginning(self, batch: int) -> Tensor:
+        """Return the distribution of the first state for each of ``batch`` sequences, ``(batch, z)``."""
         return softmax(self.initial, 0).expand(batch, -1)
 
     def _chains(self, seen: Observed) -> Chains:
+        """Return observations and the model in the form that filters, smoothers and samplers read."""
         initial = self._beginning(len(seen.rows))
         return Chains(seen.rows, seen.lengths, initial, seen.table, *self.transition.factors())
 

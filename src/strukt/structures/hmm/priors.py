@@ -97,8 +97,8 @@ class Priors:
     """Priors of all parameters, for `HMM.fit`; flat by default, for maximum likelihood.
 
     Args:
-        initial: The concentration of the Dirichlet prior of the first state, one of z: a number or ``(z,)``; 1 is
-            flat.
+        initial: The concentration of the Dirichlet prior of the first state: a number, or ``(z,)`` for z states; 1
+            is flat.
         transition: The concentration of the Dirichlet prior of each row of the transition matrix: a number; or
             ``(z, z)`` for `Dense`, ``(z, 2 w + 1)`` for `Banded`. At low rank a number, for the rows of both
             factors. 1 is flat; below 1, small counts become 0.
@@ -150,7 +150,9 @@ def with_dirichlet(
 def dirichlet_log_density(
     log_probs: Tensor, concentration: float | Tensor, name: str = "priors.emission"
 ) -> Tensor:
-    """Return the summed log-density of distributions under Dirichlet priors, up to a constant.
+    """Return the summed log-density of distributions under Dirichlet priors, up to a constant: ``()``.
+
+    Events with log-probability -inf are left out.
 
     Raises:
         ValueError: If the concentration has a wrong shape.
@@ -215,6 +217,7 @@ def _require_numbers(name: str, value: float | Tensor, least: float) -> None:
 
 
 def _fitting(concentration: float | Tensor, counts: Tensor, name: str) -> Tensor:
+    """Return a concentration as a tensor, checked to be a number or in the shape of ``counts``."""
     value = torch.as_tensor(concentration, dtype=counts.dtype, device=counts.device)
     if value.dim() and value.shape != counts.shape:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected a number or {tuple(counts.shape)}")

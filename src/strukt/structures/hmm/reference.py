@@ -119,6 +119,7 @@ def safe_log(probabilities: Tensor) -> Tensor:
 
 
 def _advance(state: Tensor, factors: Tensors, banded: bool) -> Tensor:
+    """Return the result of `advance`; all terms of the sums are in memory."""
     matrices = factors[:-1] if banded else factors
     ahead = state
     for matrix in matrices:

@@ -69,6 +69,7 @@ def _labels(nodes: Sequence[Tree]) -> list[int]:
 
 
 def _nodes(tree: Tree) -> Iterator[Tree]:
+    """Yield a tree and all its subtrees, parents before children."""
     yield tree
     for child in tree.children:
         yield from _nodes(child)

@@ -201,7 +201,7 @@ def _below(scores: Array, tops: Array) -> Array:
 
 
 def _logs_of_totals(charts: Charts, lengths: Array) -> Array:
-    """Return the logs of the scaled weights of all trees ``(batch,)``; 0 where there is none."""
+    """Return the logs of the summed scaled weights of all trees, ``(batch,)``; 0 where there is none."""
     root, batch = charts.grammar.root, len(lengths)
     whole = charts.chart[np.arange(batch), 0, lengths, : root.shape[1]]
     totals = np.einsum("gs,gis->gi", root, whole.reshape(len(root), -1, root.shape[1])).reshape(-1)

@@ -87,7 +87,10 @@ def inside(
 def load(
     grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, workspace: Workspace
 ) -> bool:
-    """Write the values of words, and the rules summed with each word; return True if a value is too small."""
+    """Write the values of words, and the rules summed with each word, to ``workspace``, and logs to the chart.
+
+    Return True if a value is too small.
+    """
     batch, s = len(spans), grammar.root.shape[1]
     group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
     scores = workspace.label_weights[s:]
@@ -132,9 +135,9 @@ def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, workspac
 
 @inner
 def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
-    """Write the weights of the split points of a span, relative to the largest, whose log is written to entry 0.
+    """Write the weights of the split points of a span to ``shares (n + 1,)``, by the width of the left child.
 
-    Return True if a weight is too small.
+    They are relative to the largest, whose log is written to entry 0. Return True if a weight is too small.
     """
     s = chart.shape[2] - 2
     top = -np.inf

@@ -111,7 +111,10 @@ def top_of(scores: Array) -> float:
 
 @inner
 def exponentials(scores: Array, top: float, least: float, weights: Array) -> bool:
-    """Write exp(scores - top), where top is the largest score; return True if a nonzero one is below ``least``."""
+    """Write exp(scores - top) to ``weights``, where ``top`` is the largest score.
+
+    Return True if a weight is below ``least``, other than those of scores of -inf.
+    """
     shift = top if top > -np.inf else 0.0
     for k in range(len(scores)):
         weights[k] = exp(scores[k] - shift)

@@ -13,7 +13,7 @@ Numbers = tuple[Tensor, ...]
 """Numbers as tensors of one shape: mantissas and exponents (for dual numbers also those of moves), or scores."""
 
 PART = 512
-"""The least number of pairs of children in a part of the sums over rules."""
+"""The least number of pairs of children in a part of the sums over rules, unless there are fewer in all."""
 
 MOST_PARTS = 16
 """The largest number of parts of the sums over rules."""

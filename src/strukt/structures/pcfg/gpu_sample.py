@@ -26,8 +26,8 @@ def noisy(mantissa, exponent, seed, place):
 def rules_of(pairs, beside, before, label, left_word, right_word, s, p, width):
     """Return a pointer to the numbers of a label's rules, and the strides of labels of left and right children.
 
-    The arrays are those of `gpu_charts.Tables`, of one grammar; ``width`` is the number of pairs, including
-    padding.
+    ``left_word`` and ``right_word`` are True if that child is a word. The arrays are those of `gpu_charts.Tables`,
+    of one grammar; ``width`` is the number of pairs, including padding.
     """
     ending = beside + (label * (s + p) + tl.where(left_word, s, 0)) * p
     rules = tl.where(left_word, before + label * s * p, pairs + label * width)

@@ -1,7 +1,7 @@
 """Reference of the recursion of `strukt.structures.low_rank_pcfg.reference` without scores of spans.
 
 The oracles of `strukt.structures.low_rank_pcfg` compute the probability of each label of each span in every
-derivative, (n + 1)^2 (s + p) numbers an item. Training needs only the gradients of the grammar and the words.
+derivative, (n + 1)^2 (s + p) numbers per item. Training needs only the gradients of the grammar and the words.
 """
 
 from __future__ import annotations
