@@ -181,7 +181,10 @@ class Automaton:
         return type(self)(*explored(frozenset([0]), step, accepts, self.classes))
 
     def _paired(self, other: Automaton, accepts: Callable[[bool, bool], bool]) -> Self:
-        """Return the product automaton; ``accepts`` says for a pair of states if it accepts, from both masks."""
+        """Return the product automaton.
+
+        From two Booleans, True if each state of a pair is accepting, ``accepts`` computes that of the pair.
+        """
         mine, theirs, classes = self._tables(other)
         ends, ends_theirs = self.accepting.tolist(), other.accepting.tolist()
         return type(self)(

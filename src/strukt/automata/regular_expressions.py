@@ -75,14 +75,14 @@ class _Parser:
         self.pattern, self.alphabet, self.place = pattern, alphabet, 0
 
     def alternatives(self) -> Automaton:
-        """Return the automaton of the pattern up to a closing bracket, or the end."""
+        """Return the automaton of the pattern up to a closing bracket or the end: sequences between bars."""
         result = self._sequence()
         while self._taken("|"):
             result = result | self._sequence()
         return result
 
     def _sequence(self) -> Automaton:
-        """Return the automaton of the pattern up to a bar or a closing bracket, or the end."""
+        """Return the automaton of the pattern up to a bar, a closing bracket or the end."""
         result = phrase([], len(self.alphabet))
         while self.place < len(self.pattern) and self.pattern[self.place] not in "|)":
             result = result + self._repeated()

@@ -121,7 +121,10 @@ def _cluster(ray: Any, resources: Resources) -> Iterator[None]:
 
 
 def _capacity(cluster: Mapping[str, float], resources: Resources) -> int:
-    """Return the number of workers that fit into a cluster.
+    """Return the number of workers that fit into a cluster, by its CPUs and GPUs.
+
+    Raises:
+        SettingError: If none fits.
 
     Examples:
         >>> _capacity({"CPU": 16, "GPU": 2}, Resources(cpus=1, gpus=0.25))

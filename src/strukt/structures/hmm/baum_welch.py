@@ -170,7 +170,7 @@ def _along_gradients(
 
 
 def _permitted(leaves: list[Tensor], start: list[Tensor]) -> list[Tensor]:
-    """Return parameters in which those that were -inf at the start still are, which weight decay would make NaN.
+    """Return parameters with -inf restored where it was at the start: weight decay would make it NaN.
 
     Raises:
         _DivergedError: If another parameter has become NaN or infinite.

@@ -131,7 +131,10 @@ def messages_back(
 
 
 def _forward(words: Matrices, start: Tensor) -> Tensor:
-    """Return the incoming messages of all words but the first, and the last message: ``(n, b, r)``."""
+    """Return the incoming messages of all words but the first, and the message after the last: ``(n, b, r)``.
+
+    ``start (b, r)`` is the incoming message of the second words.
+    """
     chunks = _chunked(words.words[1:], len(words.steps) - 1)
     products, logs = _products(words.steps, chunks)
     message, entering = start, []

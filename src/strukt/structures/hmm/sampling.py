@@ -53,7 +53,7 @@ def first_states(initial: Tensor, count: int) -> Tensor:
 
 
 def require_successors(states: Tensor, matrices: Tensors, band: Tensor | None) -> None:
-    """Raise InfeasibleError if a state of sequences ``(b, n)`` has no successor, except the last ones."""
+    """Raise InfeasibleError if a state of sequences ``(b, n)``, other than the last of each, has no successor."""
     if states.shape[1] < 2:
         return
     leaving = [matrices[0].sum(1)] if matrices else []

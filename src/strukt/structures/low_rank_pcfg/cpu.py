@@ -106,7 +106,7 @@ def run_outside(
 
 
 def sample(*arguments: Any) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition.
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition ``(batch,)``.
 
     The arguments are scores, lengths and count. Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for
     each item.

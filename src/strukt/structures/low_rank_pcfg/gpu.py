@@ -59,7 +59,7 @@ def inside(
 
 
 def run_inside(work: Inputs, reference: DynamicProgram, scores: Scores) -> tuple[Tensor, Tensor]:
-    """Return the log-partition and the chart of a batch; mark items computed by the reference."""
+    """Return the log-partition ``(batch,)`` and the filled chart; mark items computed by the reference."""
     rank = work.weights.head.shape[2]
     memory = work.words.new_zeros(Chart.shape(len(work.words), work.n, rank))
     log_partition, unsafe = inside_pass(work, Chart(memory, work.n, rank))
@@ -101,7 +101,7 @@ def run_outside(
 
 
 def sample(*arguments: Any) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition.
+    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root down, and the log-partition ``(batch,)``.
 
     The arguments are scores, lengths and count. Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for
     each item. A batch whose table of values of labels is too large for a GPU is computed on the CPU.

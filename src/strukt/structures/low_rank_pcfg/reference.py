@@ -107,7 +107,10 @@ class LowRankProgram(DynamicProgram):
 
 
 def with_rules(arguments: Any) -> tuple[Tensor, ...]:
-    """Return spans, root, rules, emission and lengths of the same trees as a `PCFG`, in double precision."""
+    """Return the arguments of the oracles of a `PCFG` with the same trees, from those of a low-rank grammar.
+
+    They are the scores of spans, root, rules and emission, in double precision, and the lengths.
+    """
     spans, root, left, right, head, emission, lengths = arguments
     rules = composed(left, right, head)
     return precise(spans), precise(root), rules, precise(emission), lengths

@@ -77,9 +77,10 @@ class Weights(NamedTuple):
         return Weights(*(part.double() for part in self))
 
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
-        """Return the gradients of root, left, right and head scores from those of weights, summed over items.
+        """Return the gradients with respect to root, left, right and head scores, in the shapes of ``scores``.
 
-        ``gradients``, those of weights, are overwritten.
+        ``gradients`` are those with respect to the weights, which are overwritten. Those of grammars that share a
+        score are summed.
         """
         left, right = gradients.symbols.mul_(self.symbols).chunk(2, 1)
         result = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))
@@ -181,7 +182,10 @@ def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
 
 
 def grouped_outer(rows: Tensor, others: Tensor, ends: list[int], total: Tensor) -> None:
-    """Add ``rows.T @ others`` to ``total (g, a, b)``; the rows for each matrix of it end before ``ends``."""
+    """Add ``rows.T @ others`` of each grammar to ``total (g, a, b)``, for ``rows (m, a)`` and ``others (m, b)``.
+
+    The rows of each grammar end before ``ends``.
+    """
     for matrix, first, last in zip(total, [0, *ends], ends, strict=False):
         add_outer(rows[first:last], others[first:last], matrix)
 

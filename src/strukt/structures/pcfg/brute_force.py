@@ -43,7 +43,7 @@ def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tens
 
 
 def _sums(scores: Tensor, places: Tensor) -> Tensor:
-    """Return, for each row of indices ``(rows, k, axes)``, the sum of the scores at them."""
+    """Return the sum of the scores of each tree, ``(trees,)``, at k indices ``(trees, k, axes)``."""
     return scores.double()[places.unbind(-1)].sum(1)
 
 

@@ -77,7 +77,10 @@ def outside(*arguments: Tensor) -> Scores:
 def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
+    """Return the labels of the best tree ``(batch, n + 1, n + 1)`` (CKY) and its score ``(batch,)``.
+
+    Time as `inside`.
+    """
     labels = no_events(*spans.shape[:3])
     score = zeros(lengths, torch.float64)
     if labels.numel():
@@ -91,7 +94,10 @@ def best(
 def kbest(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the k best trees ``(batch, k, n + 1, n + 1)`` and scores; time as `best` plus O(k n^2 (s + p)^2)."""
+    """Return the k best trees ``(batch, k, n + 1, n + 1)`` and their scores ``(batch, k)``.
+
+    Time as `best` plus O(k n^2 (s + p)^2).
+    """
     batch, size = spans.shape[:2]
     labels = no_events(batch, k, size, size)
     scores = torch.zeros(batch, k, dtype=torch.float64)
@@ -121,7 +127,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 def sample(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root downwards, and the log-partition."""
+    """Draw trees ``(batch, count, n + 1, n + 1)`` from the root down; return them and the log-partition."""
     scores = (spans, root, rules, emission)
     log_partition, chart = inside(*scores, lengths)
     batch, size = spans.shape[:2]

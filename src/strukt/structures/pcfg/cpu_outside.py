@@ -129,7 +129,7 @@ def open_sentence(grammar: Grammar, b: int, batch: int, n: int, chart: Array, ar
 
 @inner
 def clear(around: Outside, n: int) -> None:
-    """Set the derivatives that the pass over a sentence accumulates to 0."""
+    """Write zeros to the derivatives that the pass over a sentence of n words accumulates."""
     around.spans[:n] = 0.0
     around.words[:n] = 0.0
     around.beside[:n] = 0.0

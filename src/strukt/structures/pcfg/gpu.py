@@ -91,7 +91,10 @@ def outside(*arguments: Tensor) -> Scores:
 def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the labels of the best tree ``(batch, n + 1, n + 1)`` and its score (CKY); time as `inside`."""
+    """Return the labels of the best tree ``(batch, n + 1, n + 1)`` (CKY) and its score ``(batch,)``.
+
+    Time as `inside`.
+    """
     from strukt.structures.pcfg import gpu_cky  # needs Triton
 
     chart = _filled(Maxima(spans), (spans, root, rules, emission), lengths)
@@ -109,7 +112,10 @@ def best(
 def kbest(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the k best trees ``(batch, k, n + 1, n + 1)`` and scores; time as `best` plus O(k n^2 (s + p)^2)."""
+    """Return the k best trees ``(batch, k, n + 1, n + 1)`` and their scores ``(batch, k)``.
+
+    Time as `best` plus O(k n^2 (s + p)^2).
+    """
     from strukt.kernels.engine.gpu.run import block  # needs Triton
     from strukt.structures.pcfg import gpu_kbest
 
@@ -144,7 +150,7 @@ def max_marginals(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, 
 def sample(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Return trees ``(batch, count, n + 1, n + 1)`` drawn from the root downwards, and the log-partition."""
+    """Draw trees ``(batch, count, n + 1, n + 1)`` from the root down; return them and the log-partition."""
     from strukt.structures.pcfg import gpu_sample  # needs Triton
 
     ring = Sums(spans)

@@ -124,7 +124,7 @@ def tables_of(scores: Scores, lengths: Tensor, nothing: float) -> Tables:
 
 
 def word_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int, nothing: float) -> Tensor:
-    """Return the scores of each word with each preterminal ``(batch, n, p)``, in float64."""
+    """Return the float64 scores of words with each preterminal ``(batch, n, p)``; ``nothing`` in the padding."""
     each = emission.double().repeat_interleave(len(spans) // len(emission), 0)
     scores = spans.diagonal(1, 1, 2)[:, s:].mT + each
     outside = torch.arange(emission.shape[1], device=lengths.device) >= lengths[:, None]

@@ -90,7 +90,7 @@ class Maxima:
         return (self.like.new_full(shape, NEG_INF, dtype=torch.float64),)
 
     def of(self, scores: Tensor) -> Numbers:
-        """Return scores in float64."""
+        """Return scores as numbers of the ring, in float64."""
         return (scores.double().contiguous(),)
 
     def multiply(self, product: Product, add: bool = False) -> None:

@@ -37,7 +37,11 @@ def rules_of(pairs, beside, before, label, left_word, right_word, s, p, width):
 
 @triton.jit
 def summed_left(am, ae, count, rm, re, b_step, c_step, c, on, B: tl.constexpr, C: tl.constexpr):
-    """Return, for labels ``c`` of a right child, the unsettled sums over left children times rules."""
+    """Return, for labels ``c`` of a right child, the sums over labels of the left child of number times rule.
+
+    The sums are not settled. ``am`` and ``ae`` point to the ``count`` numbers of the left child, ``rm`` and ``re``
+    to the rules; ``on`` is a mask of the labels ``c``.
+    """
     total, top = tl.zeros([C], am.dtype.element_ty), tl.full([C], LOWEST, tl.int32)
     for start in range(0, count, B):
         b = start + tl.arange(0, B)

@@ -186,7 +186,7 @@ class Emission(abc.ABC):
 
 
 def require_logits(name: str, logits: Tensor) -> None:
-    """Raise ValueError if logits hold NaN, +inf or a huge number; -inf is valid."""
+    """Raise ValueError if logits hold NaN, or a number above `guards.LARGEST`; -inf is valid."""
     whole = torch.full((1,), 1, device=logits.device)
     extents = [guards.UNBOUNDED] * logits.dim()
     guards.require_scores(logits.detach().unsqueeze(0), whole, extents, name)

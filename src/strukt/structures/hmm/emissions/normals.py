@@ -43,7 +43,7 @@ def require_shapes(means: Tensor, covariances: Tensor, axes: str) -> None:
 
 
 def require_values(means: Tensor, covariances: Tensor) -> None:
-    """Raise ValueError unless means are finite, and variances positive or matrices positive definite."""
+    """Raise ValueError unless means are finite, and variances positive or matrices symmetric positive definite."""
     if not bool(means.isfinite().all()):
         raise ValueError(f"means holds {means[~means.isfinite()][0].item()}; expected finite numbers")
     if not are_full(means, covariances):
