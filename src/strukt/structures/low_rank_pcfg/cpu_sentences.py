@@ -55,7 +55,7 @@ class Sentences:
         return self.weights.joined if self.spans is None and saves_work(rows, self.weights) else None
 
     def counts(self, width: int) -> Tensor:
-        """Return the number of spans of a width in each item."""
+        """Return the number of spans of a width in each item, ``(batch,)``."""
         return (self.lengths + 1 - width).clamp(min=0)
 
     def firsts(self, width: int) -> tuple[Tensor, list[int]]:
@@ -84,7 +84,7 @@ class Sentences:
         return items, rows
 
     def group_of(self, items: Tensor) -> Tensor:
-        """Return the indices of the grammars of items."""
+        """Return the index of the grammar of each of ``items (m,)``: ``(m,)``."""
         return items * len(self.weights.root) // max(len(self.chart), 1)
 
     def word_weights(self) -> tuple[Tensor, Tensor]:

@@ -119,7 +119,7 @@ def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
 
 @inner
 def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, workspace: Workspace) -> bool:
-    """Write the values of all spans, from narrow to wide; return True if a value is too small."""
+    """Write the values of all spans to the chart, from narrow to wide; return True if a value is too small."""
     g = b * len(grammar.rules) // len(spans)
     underflowed = False
     for width in range(2, n + 1):
@@ -226,7 +226,10 @@ def weigh_labels(spans: Array, b: int, i: int, width: int, workspace: Workspace)
 def _close(
     grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, workspace: Workspace, j: int
 ) -> bool:
-    """Write the values of a span from the sums over its children; return True if a value is too small."""
+    """Write the values of a span to the chart, from row j of ``workspace.sums``.
+
+    Return True if a value is too small.
+    """
     s = workspace.sums.shape[1]
     top, underflowed = weigh_labels(spans, b, i, width, workspace)
     peak = 0.0

@@ -73,7 +73,11 @@ def _complete(
     rules: Array, n: int, top: int, workspace: Workspace, search: Search, rank: int, deviation: int, score: float,
     labels: Array,
 ) -> None:  # fmt: skip
-    """Write the tree of a rank: its choices up to ``deviation``, then the best ones; queue their alternatives."""
+    """Write the labels of the tree with number ``rank``, and queue trees that deviate from it.
+
+    Its choices up to place ``deviation`` are stored. All later choices are the best ones, and every other choice
+    at these places makes a tree that is queued.
+    """
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
@@ -99,7 +103,7 @@ def _complete(
 def _offer_others(
     rules: Array, i: int, width: int, workspace: Workspace, search: Search, rank: int, place: int, around: float
 ) -> None:
-    """Queue all other choices of a span's children as candidates; ``around`` is the outside score of the span."""
+    """Queue a candidate for each other choice of a span's children; ``around`` is the span's outside score."""
     for part in range(1, width):
         above, below = values(workspace, i, part), values(workspace, i + part, width - part)
         (first, after), (start, _) = labels_of(workspace, part), labels_of(workspace, width - part)

@@ -52,7 +52,10 @@ def _trace(
     rules: Array, n: int, top: int, chart: Array, words: Array, shares: Array, kept: Kept, weights: Array,
     state: Array, labels: Array,
 ) -> None:  # fmt: skip
-    """Draw one tree, given the label of the whole sentence."""
+    """Draw one tree, given the label ``top`` of the whole sentence; write the labels of its spans.
+
+    ``shares (n + 1,)`` and ``weights (s + p,)`` are workspace.
+    """
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
     depth = 1
@@ -109,7 +112,10 @@ def _children(
 def _weigh_right(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array
 ) -> None:
-    """Write the weight of each label of the right child, summed over those of the left, given the left's width."""
+    """Write to ``weights (s + p,)`` the weight of each label of the right child.
+
+    It is summed over the labels of the left child, which has ``part`` words.
+    """
     s, p = chart.shape[2] - 2, words.shape[1]
     above = words[i] if part == 1 else chart[i, part]
     below = words[i + part] if width - part == 1 else chart[i + part, width - part]

@@ -91,7 +91,7 @@ def laid_out(block: Array, *shape: int) -> Array:
 
 @kernel
 def _weigh(scores: Array, weights: Array, tops: Array, underflowed: Array) -> None:
-    """Write the weights of scores, the largest score of each group, and whether a weight of the group underflows.
+    """Write the weights of scores, the largest score of each group, and a mask of groups in which one underflows.
 
     Arrays: ``scores`` and ``weights (groups, size)``; ``tops`` and ``underflowed (groups,)``.
     """

@@ -27,7 +27,7 @@ class Ring(Protocol):
         """Return numbers of a shape, all equal to the ring's zero."""
 
     def multiply(self, product: Product, add: bool = False) -> None:
-        """Write a product to its results; with ``add``, add it to what is there (maxima: raise that to it)."""
+        """Write a product to ``product.out``; with ``add``, add it there, which for maxima takes the larger."""
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
         """Return elementwise products as plain floats; of dual numbers, the moves of these products."""

@@ -64,7 +64,7 @@ def fits_in_memory(scores: Scores, lengths: Tensor) -> bool:
 
 
 def move(ring: Duals, scores: Scores, directions: Scores, lengths: Tensor) -> Moving:
-    """Return the inside chart of scores that move along directions."""
+    """Return the filled chart of scores that move along directions, with the totals and their growth."""
     chart = opened(ring, scores, directions, lengths)
     fill(ring, chart)
     total = totals(ring, chart, ring.of(scores[1], directions[1]))

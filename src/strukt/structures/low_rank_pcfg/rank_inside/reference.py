@@ -23,7 +23,11 @@ def recursion(
     head: Tensor,
     lengths: Tensor,
 ) -> Tensor:
-    """Return the semiring's total, ``(..., batch)``; emissions ``(..., batch, n, p)`` come first."""
+    """Return the semiring's total, ``(..., batch)``.
+
+    Arguments are those of `strukt.structures.low_rank_pcfg.reference.recursion`, but ``emission`` comes first and
+    is ``(..., batch, n, p)``.
+    """
     n, labels = emission.shape[-2], left.shape[-1]
     spans = emission.new_zeros(()).expand(*emission.shape[:-2], n + 1, n + 1, labels)
     return reference.recursion(semiring, spans, root, left, right, head, emission, lengths)
