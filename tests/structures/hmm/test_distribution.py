@@ -306,6 +306,12 @@ def test_selected_states_are_indices(states):
         model("dense").select(states)
 
 
+@pytest.mark.parametrize("states", [torch.tensor(1), torch.tensor([[0], [1]]), torch.arange(0)])
+def test_selected_states_are_a_vector(states):
+    with pytest.raises(ValueError, match=r"states has shape \(.*\); expected \(k,\), at least one state"):
+        model("dense").select(states)
+
+
 @pytest.mark.parametrize("storage", ["bfloat16", torch.int8])
 def test_probabilities_are_stored_as_floating_point_numbers(storage):
     with pytest.raises(ValueError, match=r"storage is .*; expected a type such as torch\.bfloat16, or None"):

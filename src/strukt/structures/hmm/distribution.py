@@ -180,11 +180,13 @@ class HMM(HMMEstimation):
             states: ``(k,)``, the indices of the states, in ascending order; on a GPU the order is not checked.
 
         Raises:
-            ValueError: If ``states`` is no LongTensor, is empty, names a state that does not exist, or is not in
-                ascending order, or if there are not equally many states of each block of a `Blocked` emission.
+            ValueError: If ``states`` is no vector of integers, is empty, names a state that does not exist, or is
+                not in ascending order, or if there are not equally many states of each block of a `Blocked` emission.
         """
         arguments.integers("states", states, "(k,)", self.initial.device)
-        if states.is_cpu and len(states):
+        if states.dim() != 1 or not len(states):
+            raise ValueError(f"states has shape {tuple(states.shape)}; expected (k,), at least one state")
+        if states.is_cpu:
             ascending = bool((states[1:] > states[:-1]).all())
             if not ascending or not 0 <= int(states[0]) <= int(states[-1]) < self.states:
                 highest = self.states - 1
