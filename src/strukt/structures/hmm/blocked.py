@@ -40,7 +40,8 @@ class Blocked(Symbols):
     def __init__(self, logits: Tensor, blocks: Tensor, count: int) -> None:
         arguments.scores("logits", logits, "(z / b, v)", 2)
         arguments.integers("blocks", blocks, "(v,)", logits.device)
-        if logits.dim() != 2 or blocks.shape != logits.shape[1:] or not logits.numel() or count < 1:
+        fits = logits.dim() == 2 and blocks.shape == logits.shape[1:] and logits.numel() > 0
+        if not fits or not arguments.is_integer(count) or count < 1:
             raise ValueError(
                 f"the shapes do not fit together: logits {tuple(logits.shape)}, blocks {tuple(blocks.shape)}, "
                 f"count {count}; expected (z / b, v), (v,), b, all at least 1"

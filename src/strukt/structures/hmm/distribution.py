@@ -181,7 +181,8 @@ class HMM(HMMEstimation):
 
         Raises:
             ValueError: If ``states`` is no vector of integers, is empty, names a state that does not exist, or is
-                not in ascending order, or if there are not equally many states of each block of a `Blocked` emission.
+                not in ascending order, or if there are not equally many states of each block of a `Blocked`
+                emission.
         """
         arguments.integers("states", states, "(k,)", self.initial.device)
         if states.dim() != 1 or not len(states):

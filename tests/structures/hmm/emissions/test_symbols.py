@@ -170,6 +170,7 @@ def test_states_without_a_word_are_impossible_and_have_no_gradient():
         ),
         (lambda: Embedded(torch.zeros(3, 2), torch.zeros(4, 2), torch.zeros(3)), "bias (3,)"),
         (lambda: Blocked(torch.zeros(2, 4), torch.zeros(3, dtype=torch.long), 2), "blocks (3,)"),
+        (lambda: Blocked(torch.zeros(2, 4), torch.tensor([0, 1, 1, 0]), 2.5), "count 2.5; expected"),
         (
             lambda: Blocked(torch.zeros(2, 4), torch.tensor([0, 1, 2, 0]), 2),
             "blocks holds 0 to 2; expected 0 to 1",
