@@ -154,5 +154,5 @@ def _may_be_tree(
         if part.kind == "arc" and not part.label:
             word, head = part.place
             arcs[0, word - 1, head] = True
-    trees = structure(torch.zeros(arcs.shape)).condition(forbidden=~agreeing_values(known, arcs))
+    trees = structure(torch.zeros(arcs.shape), labelled=False).condition(forbidden=~agreeing_values(known, arcs))
     return bool(trees.log_partition > -torch.inf)
