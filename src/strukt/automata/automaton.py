@@ -218,15 +218,14 @@ def as_tokens(tokens: Any, words: int) -> list[int]:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is below 1, ``tokens`` does not hold whole numbers, or a token is not in 0 to
-            v - 1.
+        ValueError: If ``words`` is no positive integer, ``tokens`` does not hold whole numbers, or a token is not
+            in 0 to v - 1.
 
     Examples:
         >>> as_tokens(torch.tensor([2, 0]), words=4)
         [2, 0]
     """
-    if words < 1:
-        raise ValueError(f"words is {words}; expected at least one token")
+    words = arguments.positive_integer("words", words)
     if isinstance(tokens, str) or not isinstance(tokens, Iterable):
         raise ValueError(f"tokens is {tokens!r}; expected a sequence of tokens, such as [0, {words - 1}]")
     try:

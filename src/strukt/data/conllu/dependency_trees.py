@@ -117,7 +117,8 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
             yield no_head(sentence, word)
         if word.deprel == UNANNOTATED:
             message = f"word {word.id}, {word.form!r}, has no relation"
-            yield Problem("deprel", message, "fill in the column DEPREL", sentence.path, word.line)
+            remedy = "fill in the column DEPREL, or train with --partial"
+            yield Problem("deprel", message, remedy, sentence.path, word.line)
     heads = [-1 if word.head is None else word.head for word in sentence.words]
     if -1 in heads:
         return
