@@ -139,8 +139,9 @@ def test_best_paths_in_blocks_of_columns(hmm, x, monkeypatch):
     from strukt.structures.hmm import viterbi
 
     path, score = hmm.viterbi(x, LENGTHS)
-    for numbers in (1, 8):
-        monkeypatch.setattr(viterbi, "BLOCK", numbers)
+    for block, stored in ((1, viterbi.STORED), (8, viterbi.STORED), (1, 0), (8, 0)):
+        monkeypatch.setattr(viterbi, "BLOCK", block)
+        monkeypatch.setattr(viterbi, "STORED", stored)
         again = hmm.viterbi(x, LENGTHS)
         assert torch.equal(again[0], path)
         assert torch.allclose(again[1], score)

@@ -9,10 +9,10 @@ from strukt.structures.hmm.reference import Chains, safe_log
 from strukt.structures.hmm.steps import Steps, columns, steps
 
 BLOCK = 1 << 22
-"""The largest number of entries of a table in a step, unless a single column for all sentences has more.
+"""The largest number of entries of a table in a step, unless a single column for all sentences has more."""
 
-A transition matrix with more entries is not stored.
-"""
+STORED = 1 << 26
+"""The largest number of entries of a transition matrix that is stored: that of 8,192 states, 256 MiB in float32."""
 
 
 def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
@@ -21,7 +21,7 @@ def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
     States are -1 in the padding. If the words are impossible, all states are -1 and the log-probability is -inf.
     Log-probabilities ``(batch,)`` are float64. A maximum cannot use low-rank factors: it takes O(n z^2) time and,
     for back-pointers, O(n z) memory for each sentence. The columns of the transition matrix are computed in
-    blocks, once or, if the matrix has more than `BLOCK` entries, again in each step.
+    blocks, once or, if the matrix has more than `STORED` entries, again in each step.
     """
     words, lengths, initial, emission, matrices, band = chains
     batch, n = words.shape
@@ -29,7 +29,7 @@ def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
     moving = steps(matrices, band)
     size = max(min(BLOCK // max(z * max(batch, 1), 1), z), 1)
     firsts = range(0, z, size)
-    kept = [_log_columns(moving, band, first, size, z) for first in firsts] if z * z <= BLOCK else None
+    kept = [_log_columns(moving, band, first, size, z) for first in firsts] if z * z <= STORED else None
     states = torch.arange(z, device=words.device).expand(batch, z)
     best, pointers = safe_log(initial).double(), []
     for time in range(n):
