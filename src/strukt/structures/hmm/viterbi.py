@@ -12,7 +12,7 @@ BLOCK = 1 << 22
 """The largest number of entries of a table in a step, unless a single column for all sentences has more."""
 
 STORED = 1 << 26
-"""The largest number of entries of a transition matrix that is stored: that of 8,192 states, 256 MiB in float32."""
+"""The largest number of entries of a transition matrix that is stored: 8,192 states, 256 MiB in float32."""
 
 
 def best_path(chains: Chains) -> tuple[Tensor, Tensor]:
