@@ -56,7 +56,11 @@ def parameter_of_rows(
     below: float | None = None,
     strict: bool = False,
 ) -> Tensor:
-    """Return one parameter for each row, ``(rows,)``, as `of_rows` does; integers as floating-point numbers."""
+    """Return one parameter for each row, ``(rows,)``, as a floating-point tensor.
+
+    The options set the axis of rows, and whether the values of a tensor are checked. Other arguments and errors are
+    those of `strukt.mappings.rows.of_rows`.
+    """
     dim, checked = options.get("dim", -1), _checks_values(options)
     rows = of_rows(name, value, x, dim, least, expected, below, strict, checked)
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
@@ -71,7 +75,7 @@ def _scores(x: Tensor, options: Options) -> Tensor:
 
 
 def within(x: Tensor, options: Options) -> Tensor:
-    """Return a mask of the scores above -inf, by rows: ``(rows, d)``."""
+    """Return the mask ``(rows, d)`` of the scores above -inf; masked scores count as -inf."""
     return _scores(x.detach(), options) > -torch.inf
 
 
@@ -98,6 +102,11 @@ def loss_of_rows(
         alpha: The exponent of the entropy; by default the parameter.
         extra: As for `strukt.losses.fenchel_young.loss`.
         on_simplex: Whether predictions are probabilities; if not, they are points with entries up to 1.
+
+    Raises:
+        ValueError: If a shape or type does not fit, an option or a target is out of range, or the target requires a
+            gradient.
+        TypeError: If an option is unknown.
     """
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
@@ -133,10 +142,13 @@ def loss_of_rows(
 
 
 def half_sum(p: Tensor, _: Tensor) -> Tensor:
-    """Return half the sum of p; plus the negative Tsallis entropy for alpha = 2, this is half the squared norm."""
+    """Return half the sum of each row of p, ``(rows,)``: an extra term of Omega.
+
+    Added to the negative Tsallis entropy with alpha = 2, it makes Omega half the squared norm.
+    """
     return 0.5 * p.sum(-1)
 
 
 def norm(p: Tensor, alpha: Tensor) -> Tensor:
-    """Return the alpha-norm of each row of p; an extra term of Omega, like `half_sum`."""
+    """Return the alpha-norm of each row of p, ``(rows,)``: an extra term of Omega."""
     return alpha_norm(p, alpha.to(p.dtype))

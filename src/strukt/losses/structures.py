@@ -93,7 +93,7 @@ def fenchel_young_loss(
 
 
 def _excess(most: Tensor, target_score: Tensor) -> Tensor:
-    """Return the most minus the target's score; infinite, not NaN, if every structure is forbidden."""
+    """Return the regularised maximum ``most`` minus the target's score; +inf, not NaN, if ``most`` is -inf."""
     return (most - target_score).masked_fill(most == NEG_INF, torch.inf)
 
 

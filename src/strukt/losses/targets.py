@@ -15,7 +15,11 @@ ROUNDING = 1e-4
 
 
 def require_kind(target: Tensor) -> None:
-    """Check that a target is a tensor of numbers that needs no gradient."""
+    """Check that a target is a tensor of real numbers that needs no gradient.
+
+    Raises:
+        ValueError: If it is not.
+    """
     if not isinstance(target, Tensor) or target.dtype == torch.bool or target.is_complex():
         raise ValueError(
             f"target is {kind_of(target)}; expected a tensor of classes (integers) or of probabilities"
@@ -30,9 +34,12 @@ def require_kind(target: Tensor) -> None:
 def points_of(
     target: Tensor, x: Tensor, axis: int, scores: Tensor, check_values: bool, on_simplex: bool
 ) -> Tensor:
-    """Check targets in the shape of x and return them as rows ``(rows, d)``; their sums are not checked.
+    """Check target points in the shape of x and return them as rows ``(rows, d)``; their sums are not checked.
 
-    Entries are at most 1 unless ``on_simplex``, where any weights are permitted.
+    Entries must be 0 or more and finite; unless ``on_simplex``, they must also be at most 1.
+
+    Raises:
+        ValueError: If the shape is wrong, or, with ``check_values``, if an entry is out of range.
     """
     if target.shape != x.shape:
         raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
@@ -47,7 +54,12 @@ def points_of(
 def classes_of(
     target: Tensor, x: Tensor, axis: int, ignore_index: int, check_values: bool
 ) -> tuple[Tensor, Tensor]:
-    """Check target classes; return them, 0 where ignored, and a mask of examples that count: ``(rows,)`` each."""
+    """Check target classes; return them, 0 where ignored, and a mask of examples that count: ``(rows,)`` each.
+
+    Raises:
+        ValueError: If the shape is wrong, or a class is out of range; on a GPU, classes are only checked with
+            ``check_values``.
+    """
     examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
     if target.shape != examples:
         raise ValueError(
@@ -63,7 +75,13 @@ def classes_of(
 
 
 def smoothed(targets: Tensor, scores: Tensor, smoothing: float) -> Tensor:
-    """Return target points ``(rows, d)`` with a share of their mass spread evenly over all scores above -inf."""
+    """Return target points ``(rows, d)`` with a share of their mass spread evenly over all scores above -inf.
+
+    Args:
+        targets: Points ``(rows, d)``, or classes ``(rows,)``.
+        scores: ``(rows, d)``.
+        smoothing: The share, from 0 to 1.
+    """
     open_ = scores > -torch.inf
     size = open_.sum(-1, keepdim=True).clamp(min=1)
     if targets.is_floating_point():

@@ -29,6 +29,9 @@ def on_rows(
         compute: Function of ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
         parameters: Tensors ``(rows,)``, as `of_rows` returns them.
 
+    Returns:
+        The results, in the shape and type of ``x``.
+
     Raises:
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
     """

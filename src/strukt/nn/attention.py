@@ -17,8 +17,8 @@ class Attended(NamedTuple):
     """The result of attention of t queries over n keys of size ``keys``.
 
     Attributes:
-        context: ``(batch, t, keys)``, the weighted sum of the keys; a sample around it from `VariationalAttention`
-            in training.
+        context: ``(batch, t, keys)``, the weighted sum of the keys; in training, `VariationalAttention` samples it
+            from a Gaussian around this sum.
         weights: ``(batch, t, n)``; 0 in the padding.
         divergence: ``(batch, t)``, the Kullback-Leibler (KL) divergence of the distribution of each context from
             its prior, in nats; None except for `VariationalAttention`.
@@ -40,7 +40,7 @@ class Attention(nn.Module, abc.ABC):
         size: Size of the hidden layer, or of the projections.
 
     Attributes:
-        sizes: The sizes of queries and of keys.
+        sizes: The pair ``(queries, keys)`` of sizes.
 
     Raises:
         ValueError: If a size is less than 1.
@@ -166,9 +166,9 @@ class AdditiveAttention(Attention):
 
 
 class AdditiveScores(nn.Module):
-    """Additive scores ``v tanh(W q + U k + b)``.
+    """Additive scores ``v tanh(W q + U k + b)`` of a query q with a key k; v, W, U and b are learned.
 
-    Keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast; the scores are ``(*batch,)``.
+    The batch axes of keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast; scores are ``(*batch,)``.
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
@@ -182,7 +182,10 @@ class AdditiveScores(nn.Module):
 
 
 def masked_softmax(scores: Tensor, inside: Tensor) -> Tensor:
-    """Return the softmax over the last axis, restricted to positions where ``inside`` is True; 0 elsewhere."""
+    """Return the softmax over the last axis, restricted to positions where ``inside`` is True; 0 elsewhere.
+
+    The mask broadcasts to the scores. Where it is False along the whole axis, all weights are 0.
+    """
     some = inside.any(-1, keepdim=True)
     weights = scores.masked_fill(~inside & some, -torch.inf).softmax(-1)
     return weights.masked_fill(~inside, 0.0)

@@ -154,7 +154,7 @@ def uniform(like: Tensor, *shape: int) -> Belief:
 
 
 class PossibleHeads:
-    """The mask of words, and the mask of possible heads of each word.
+    """The possible heads of each word: all words of the sentence except itself; in a causal model, those before it.
 
     Args:
         inside: ``(batch, n)``, True for words, False for padding.
@@ -183,6 +183,8 @@ class PossibleHeads:
 
     def normalised(self, messages: Tensor, scale: float, normalise: Callable[[Tensor], Tensor]) -> Tensor:
         """Return distributions of heads, ``(batch, h, n, n + k)``: over n words, and k other heads for any word.
+
+        The distribution of a word without any possible head is 0.
 
         Args:
             messages: ``(batch, h, n, n + k)``.

@@ -134,6 +134,7 @@ class CRF(nn.Module):
         return f"tags={self.tags}, constraints={', '.join(forbidden) or None}"
 
     def _folded(self, emissions: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the unary scores, with those of the start and the end added, and the transition scores."""
         position = torch.arange(emissions.shape[-2], device=emissions.device)
         last = position == lengths.unsqueeze(-1) - 1
         unary = emissions.float() if emissions.dtype in (torch.float16, torch.bfloat16) else emissions

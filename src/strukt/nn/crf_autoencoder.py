@@ -48,7 +48,7 @@ class CRFAutoencoder(nn.Module):
         Each item takes O(n size words + n^2) time and O(n words + n^2) memory.
 
         Args:
-            words: ``(batch, n)``, indices of words below ``words``; in the padding any of them.
+            words: ``(batch, n)``, word indices from 0 to ``words - 1``; padding must be in this range, too.
 
         Returns:
             ``(batch, n, n + 1)``, log q: ``[m, h]`` is that of word m + 1 under head h. Head 0 is the root; in

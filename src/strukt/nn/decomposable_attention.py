@@ -35,9 +35,10 @@ class DecomposableAttention(nn.Module):
         v_1 = sum_i G([a_i, beta_i]),    v_2 = sum_j G([b_j, alpha_j])      compare
         scores = W H([v_1, v_2]) + w                             aggregate
 
-    F, G and H are networks with two layers and ReLU; a and b are projections of the word vectors. The source does
-    not divide by sqrt(size) (``scaled_scores=False``): scores then grow until sparse alignments consist of one
-    structure and have no gradient.
+    F, G and H are networks with two layers and ReLU; a and b are projections of the word vectors of the premise
+    and of the hypothesis; `of_rows` and `of_columns` are those of `Alignment`. The source does not divide by
+    sqrt(size) (``scaled_scores=False``): scores then grow until sparse alignments consist of one structure and
+    have no gradient.
 
     Source: Parikh et al. (2016), "A decomposable attention model for natural language inference"; with structured
     alignments Niculae and Martins (2020), "LP-SparseMAP", section 5.2.
@@ -48,7 +49,7 @@ class DecomposableAttention(nn.Module):
         classes: Number of classes.
         attention: Maps the scores to an alignment; the softmax of the source if None.
         dropout: Probability that a feature is dropped before each layer of the networks.
-        scaled_scores: Whether e is divided by the square root of the size.
+        scaled_scores: Whether e is divided by sqrt(size).
 
     Raises:
         TypeError: If `attention` is not a `StructuredAttention` or None.
@@ -116,7 +117,7 @@ class DecomposableAttention(nn.Module):
         return Comparison(scores, alignment)
 
     def _compared(self, words: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
-        """Return the sum ``(batch, size)`` of G over the words, each concatenated with its aligned vector."""
+        """Return the sum of G over the words, each concatenated with its aligned vector ``seen``: ``(batch, size)``."""
         compared: Tensor = self.compare(torch.cat([words, seen], 2))
         return compared.masked_fill(outside, 0.0).sum(1)
 

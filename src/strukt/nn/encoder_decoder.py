@@ -20,7 +20,12 @@ Encoder = RNN | LSTM | BiLSTM | Transformer | MeanFieldEncoder
 
 
 class State(NamedTuple):
-    """The state of a decoder: ``hidden`` and ``cell``, ``(1, batch, hidden)`` each; an RNN has cells of size 0."""
+    """The state of a decoder.
+
+    Attributes:
+        hidden: ``(1, batch, hidden)``.
+        cell: ``(1, batch, hidden)``, the cell of an LSTM; ``(1, batch, 0)`` for a plain recurrent network.
+    """
 
     hidden: Tensor
     cell: Tensor
@@ -31,7 +36,7 @@ class Memory(NamedTuple):
 
     Attributes:
         keys: ``(batch, n, keys)``, the output of the encoder at each position.
-        lengths: ``(batch,)``.
+        lengths: ``(batch,)``, the lengths of the inputs.
         state: The initial state of the decoder.
     """
 
@@ -45,7 +50,7 @@ class Decoded(NamedTuple):
 
     Attributes:
         hidden: ``(batch, t, hidden)``, the states after each step.
-        context: ``(batch, t, keys)``, the context of each step; of size 0 without attention.
+        context: ``(batch, t, keys)``, the context of each step; ``(batch, t, 0)`` without attention.
         weights: ``(batch, t, n)``, the attention weights of the n input positions; None without attention.
         state: The state after the last step.
         queries: ``(batch, t, hidden)``, the queries of attention: with input feeding the states before each step,
@@ -225,6 +230,7 @@ class EncoderDecoder(nn.Module):
         return hidden, State(last, state.cell)
 
     def _begin(self, keys: Tensor, lengths: Tensor) -> State:
+        """Return the initial state of the decoder: zeros, or a function of the encoder's outputs; see the class."""
         if self.attention is not None:
             zeros = keys.new_zeros(1, len(keys), self.decoder.hidden_size)
             return State(zeros, zeros[..., : self.cells])

@@ -33,8 +33,8 @@ class Selection(NamedTuple):
             main scores of an item.
         weights: ``(pairs,)``; they sum to 1 for each item.
         items: ``(pairs,)``, the index of the batch item of each structure.
-        sampled: Whether the structures are samples; the gradient of the weights is then the score-function
-            estimator.
+        sampled: Whether the structures are exact samples, as from `Sample`; the gradient of the weights is then the
+            score-function estimator.
     """
 
     parts: Tensor
@@ -291,7 +291,7 @@ def _one_each(structures: Any, parts: Tensor) -> Selection:
 
 
 def _weighted(structures: StructuredDistribution, events: Tensor, weights: Tensor) -> Selection:
-    """Return the selection of the events ``(batch, k, *event)`` with positive weights ``(batch, k)``."""
+    """Return the selection of those events ``(batch, k, *event)`` whose weights ``(batch, k)`` are above 0."""
     _require_one_axis(structures)
     used = weights > 0
     named = torch.where(used.reshape(*used.shape, *(1,) * (events.dim() - 2)), events, events[:, :1])

@@ -290,7 +290,11 @@ class _InverseRoot(torch.autograd.Function):
 
 
 def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
-    """Draw normal rows ``(features, size)``; if `orthogonal`, they are orthogonal within groups of ``size``."""
+    """Draw standard normal rows ``(features, size)``.
+
+    If `orthogonal`, the rows are orthogonal within each group of ``size`` successive rows; each row alone is still
+    standard normal.
+    """
     if not orthogonal:
         return torch.randn(features, size)
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))

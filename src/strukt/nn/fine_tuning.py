@@ -12,7 +12,7 @@ from torch import nn
 from strukt.errors import MissingExtraError, SettingError
 
 _BELOW = re.compile("emb|wpe")
-"""A pattern in the names of parameters below the first layer, such as positions and the norm of embeddings."""
+"""Matches the names of parameters below the first layer: embeddings of words and positions, and their norm."""
 
 
 def depths(model: Any) -> dict[str, int]:

@@ -101,7 +101,7 @@ def precise(values: Tensor) -> Tensor:
 
 
 def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
-    """Return log(counts + 1) for counts of words, in the dtype and on the device of ``bias``.
+    """Return log(counts + 1) for counts ``(v,)`` of words, in the dtype and on the device of ``bias``, ``(v,)``.
 
     Raises:
         ValueError: If `counts` does not have one finite entry of 0 or more for each word.
@@ -116,7 +116,7 @@ def require_lists_of_words(name: str, sentences: list[list[str]]) -> None:
     """Check that sentences are lists of words, not strings, whose letters would be read as words.
 
     Raises:
-        ValueError: If a sentence is a string, or all of them together are.
+        ValueError: If a sentence is a string, or ``sentences`` itself is one.
 
     Examples:
         >>> require_lists_of_words("sentences", ["Dogs bark"])

@@ -40,7 +40,13 @@ class Level(NamedTuple):
     backoff: Tensor
 
     def find(self, contexts: Tensor, words: Tensor, beginning: int) -> Tensor:
-        """Return the indices of n-grams, given the indices of contexts and the last words; -1 for unseen ones."""
+        """Return the indices of n-grams on this level; -1 for those that the corpus does not contain.
+
+        Args:
+            contexts: The index of the first k - 1 words on the level below; -1 if unseen.
+            words: The last word, an index from 0 to v; broadcasts with ``contexts``.
+            beginning: The index of the start symbol, v.
+        """
         keys = contexts * (beginning + 1) + words
         places = torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
         return torch.where((contexts >= 0) & (self.keys[places] == keys), places, -1)

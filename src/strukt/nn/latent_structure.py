@@ -25,7 +25,7 @@ class Mixture:
         parts: ``(pairs, *parts)``, the structures, as 0/1 or soft indicators of their parts.
         structures: The distribution that the scorer returned.
         batch: Number of items.
-        sampled: Whether the structures are samples.
+        sampled: Whether the structures are exact samples, as from the estimator `Sample`.
     """
 
     outputs: Any

@@ -72,8 +72,9 @@ def with_budget(
     """Return LP-SparseMAP over trees in which no head, including the root, exceeds a budget of dependents.
 
     The budget limits the number of dependents in the soft tree: the sum of the marginals of the arcs from a head.
-    A network reads the ``marginals`` of the result as one soft tree. Source: Niculae and Martins (2020),
-    "LP-SparseMAP: Differentiable relaxed optimization for sparse structured prediction", section 5.1.
+    A network reads the ``marginals`` of the result, ``(batch, n, n + 1)``, as one soft tree. Source: Niculae and
+    Martins (2020), "LP-SparseMAP: Differentiable relaxed optimization for sparse structured prediction", section
+    5.1.
 
     Args:
         trees: The distribution over all trees, with one batch axis.
@@ -118,7 +119,10 @@ def with_budget(
 
 
 def _possible(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Set the scores of impossible arcs to -inf, so that no iterations are spent on ruling them out."""
+    """Set the scores of arcs in the padding, and of words to themselves, to -inf.
+
+    No iterations are then spent on ruling them out.
+    """
     heads = torch.arange(arcs.shape[2], device=arcs.device)
     to_itself = heads[1:].unsqueeze(1) == heads
     return arcs.masked_fill(~within(lengths, arcs.shape[1:], [0, 1]) | to_itself, NEG_INF)
@@ -230,7 +234,10 @@ FIXED: Mapping[str, Callable[[Tensor, int], Tensor]] = MappingProxyType(
 
 
 def _heads(lengths: Tensor, longest: int, head_of: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """Return the heads of the words, from the indices of words and of the last word of each sentence."""
+    """Return heads ``(batch, longest)``, -1 in the padding.
+
+    `head_of` maps the indices of words, counted from 1, and that of the last word of each sentence to heads.
+    """
     device = getattr(lengths, "device", torch.device("cpu"))
     lengths = arguments.lengths(lengths, torch.Size([len(lengths)]), longest, device)
     words = torch.arange(1, longest + 1, device=device).expand(len(lengths), -1)

@@ -59,7 +59,11 @@ class LeftToRightModel(nn.Module, ABC):
 
     @abstractmethod
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Return the outputs ``(batch, n, size)`` after each of the words ``(batch, n)``, and the new state."""
+        """Return the outputs ``(batch, n, size)`` after each of the words ``(batch, n)``, and the new state.
+
+        The first of the words is ``state.word``. `forward` replaces ``word`` in the new state by the word that the
+        last output predicts.
+        """
 
     def forward(self, x: Tensor, lengths: Lengths | None = None, state: Any = None) -> tuple[Tensor, Any]:
         """Return the log-probability of each word given the words before it: ``(batch, n)``, 0 in the padding.

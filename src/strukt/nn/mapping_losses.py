@@ -31,10 +31,11 @@ class _Loss(nn.Module):
 
         Args:
             x: Scores, of any shape.
-            target: A class for each example, or points in the shape of ``x``, as for the function.
+            target: Classes in the shape of ``x`` without ``dim``, or points in the shape of ``x``; see the function
+                of `strukt.losses` that the class names.
 
         Raises:
-            ValueError: As for the function.
+            ValueError: As for that function.
             TypeError: If an option is unknown.
         """
         return self._loss(x, target, **self.settings, **self.options)

@@ -94,7 +94,7 @@ class _Mapping(nn.Module):
         The mask is Boolean and broadcasts to ``x``.
 
         Raises:
-            ValueError: As for the function.
+            ValueError: As for the function of `strukt.mappings` that the class names.
         """
         return self._mapping(x, dim=self.dim, mask=mask, **self.settings)
 

@@ -18,8 +18,9 @@ class MeanFieldAttention(Attention):
     """Relational attention: mean-field marginals of a fully connected binary CRF over the positions.
 
     Any number of positions may be relevant, and the relevance of one depends on the others. For each query,
-    s_i = 1 means that position i is relevant. This scores phi_i, and J_ij if j is relevant, too. The weights need
-    not sum to 1: they are the marginals after several sweeps of mean field, each over all positions in parallel,
+    s_i = 1 means that position i is relevant. A relevant position i scores phi_i, and a pair of relevant positions
+    i and j scores J_ij. The weights need not sum to 1: they are the marginals after several sweeps of mean field,
+    each over all positions in parallel,
 
         chi = phi,   then repeatedly   s = sigmoid(chi),   chi = phi + J s,   and at last   sigmoid(chi).
 
@@ -38,9 +39,9 @@ class MeanFieldAttention(Attention):
         iterations: Number of sweeps. With 0, positions are independent.
         damping: Share of its old value that chi keeps, at least 0 and below 1, to prevent oscillation; 0 in the
             published form.
-        tol: Stop as soon as no marginal changes by more than this; None to run all sweeps.
-        rivalry: Initial strength of the repulsion: J_ij starts as the mean of k_il k_jl times -rivalry. Only used
-            with low rank.
+        tol: A query stops as soon as none of its marginals changes by more than this; None to run all sweeps.
+        rivalry: Initial strength of the repulsion: J_ij starts as -rivalry times the mean of k_il k_jl over l. Only
+            used with low rank.
         unary: Maps ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``.
         binary: Maps ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``.
 
@@ -104,7 +105,7 @@ class MeanFieldAttention(Attention):
             size: Size of the hidden layer of both perceptrons.
             iterations: Number of sweeps.
             damping: Share of its old value that chi keeps, at least 0 and below 1.
-            tol: Stop as soon as no marginal changes by more than this; None to run all sweeps.
+            tol: A query stops as soon as none of its marginals changes by more than this; None to run all sweeps.
 
         Raises:
             ValueError: As the class does.
@@ -124,6 +125,8 @@ class MeanFieldAttention(Attention):
 
     def sweeps(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Return the weights before the first sweep and after each sweep: ``(sweeps + 1, batch, t, n)``.
+
+        There are ``iterations`` sweeps, or fewer if all queries stop earlier because of ``tol``.
 
         Args:
             queries: ``(batch, t, queries)``.
@@ -157,6 +160,7 @@ class MeanFieldAttention(Attention):
         )
 
     def _sweeps(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Iterator[Tensor]:
+        """Yield the weights ``(batch, t, n)`` before the first sweep and after each sweep; arguments as `weights`."""
         unary, field = self._unary(queries, keys), self._field(queries, keys)
         chi = unary
         marginals = chi.sigmoid() * inside

@@ -21,7 +21,7 @@ class MeanFieldEncoder(SentenceEncoder):
         labels: Number of labels d, the size of the output vectors.
         projected: Whether label scores are a linear projection of the input vectors; if False, they are the
             vectors themselves.
-        options: Options of `ProbabilisticTransformer`.
+        options: Options of `ProbabilisticTransformer`, other than ``labels``.
 
     Attributes:
         inputs: Size of the input vectors.
@@ -53,7 +53,7 @@ class MeanFieldEncoder(SentenceEncoder):
         self.causal = self.mean_field.causal
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Encoding:
-        """Return all distributions of mean field.
+        """Run mean field and return all distributions, with the scores of labels.
 
         Args:
             x: `(batch, n, inputs)`; padding is ignored.

@@ -24,9 +24,9 @@ VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
 class NeuralHMM(nn.Module):
     """A neural hidden Markov model (HMM): small networks compute its parameters from state and word embeddings.
 
-    Each state has three vectors: as the source of a transition, as its target, and for emission. The score of a
-    transition is the exponential of the dot product of source and target or, with rank r, the dot product of their
-    r features. Emission is a softmax over dot products with word vectors, plus a bias for each word. Residual
+    Each state has three vectors: as the source of a transition, as its target, and for emission. The probability of
+    a transition is proportional to the exponential of the dot product of source and target or, with rank r, to the
+    dot product of their r features. Emission is a softmax over dot products with word vectors, plus a bias for each word. Residual
     layers transform the vectors first, except those of targets; ``vectors`` selects other networks.
 
     State dropout and feature dropout remove some states and some features for a whole training batch. The model is
@@ -42,8 +42,8 @@ class NeuralHMM(nn.Module):
             its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, which the papers use. A
             name has no effect without ``rank``.
         blocks: ``(v,)``, the block of states that emits each word, such as its Brown cluster; None if every state
-            may emit every word. Blocks are successive states, equally many in each. Each block must occur: the
-            states of another one would emit no word.
+            may emit every word. Blocks are numbered from 0; they consist of successive states, equally many in
+            each. Every block must have at least one word.
         state_dropout: Share of the states that is dropped (in each block, if there are blocks).
         feature_dropout: Share of the features that is dropped; without effect on dense transitions.
         temperature: Divides the dot products of sources and targets; feature maps get the vectors divided by its

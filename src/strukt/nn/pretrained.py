@@ -162,9 +162,10 @@ class PretrainedEncoder(nn.Module):
 
         Returns:
             `pieces` and `attention`, ``(windows, width)``, the indices of pieces, and 1 for pieces and 0 for
-            padding; `source`, the indices in the flattened windows of the pieces whose vectors are used; `target`,
-            the index of the word of each of these pieces in the flattened ``(batch, n)``; `counts`,
-            ``(batch, n)``, the number of pieces of each word.
+            padding; `source`, ``(m,)``, the indices in the flattened windows of the m pieces whose vectors are
+            used; `target`, ``(m,)``, the index of the word of each of these pieces in the flattened
+            ``(batch, n)``; `counts`, ``(batch, n)``, the number of pieces of each word. Here n is the number of
+            words of the longest sentence.
 
         Raises:
             ValueError: If a sentence is a string instead of a list of words.
@@ -227,7 +228,7 @@ class PretrainedEncoder(nn.Module):
             lengths: ``(batch,)``, not used: `inputs` contains the number of words.
 
         Returns:
-            ``(batch, n, size)``, zero in the padding.
+            ``(batch, n, size)`` in float32, zero in the padding.
         """
         counts = inputs["counts"]
         sums = torch.zeros(counts.numel(), self.size, device=counts.device)

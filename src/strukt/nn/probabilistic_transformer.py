@@ -26,7 +26,7 @@ class Encoding(NamedTuple):
     There are n words, h channels, d labels, d_root labels of the root, m global features and l dependency labels.
 
     Attributes:
-        scores: ``(batch, n, d)``, the unnormalised scores of labels; 0 in the padding.
+        scores: ``(batch, n, d)``, the unnormalised scores of labels, S + G of the last iteration; 0 in the padding.
         labels: ``(batch, n, d)``, Q(Z), the probabilities of labels; 0 in the padding.
         heads: ``(batch, h, n, n)``, ``[c, i, j]`` is the probability that word j is the head of word i in channel
             c; 0 in the padding, and for a word without a possible head.
@@ -54,14 +54,16 @@ class Encoding(NamedTuple):
 class ProbabilisticTransformer(MeanFieldIteration):
     """The Probabilistic Transformer: mean field over a label for each word and, in each channel, its head.
 
-    Each word has one of d labels and, in each of h channels, a head among the other words. The score of a sentence
-    is sum_i S[i, Z_i] + sum_ic T^(c)[Z_i, Z_j], where j is the head of i in channel c. Q is a product of
-    independent distributions, and an iteration is
+    Each word i has one of d labels, Z_i, and, in each of h channels, a head among the other words. The score of a
+    sentence is sum_i S[i, Z_i] + sum_ic T^(c)[Z_i, Z_j], where j is the head of i in channel c. Mean field
+    approximates the distribution by independent ones, Qz ``(n, d)`` of labels and Qh_c ``(n, n)`` of heads. An
+    iteration is
 
         F_c = Qz T^(c) Qz',   Qh_c = softmax(F_c / lambda_H),
         G = sum_c (Qh_c Qz T^(c)' + Qh_c' Qz T^(c)),   Qz = softmax((S + G) / lambda_Z),
 
-    where T^(c) depends on the distance of the two words. All variants of the source are options.
+    where T^(c) depends on the distance of the two words; lambda_H and lambda_Z are weights of `Updates`. All
+    variants of the source are options.
 
     Args:
         labels: Number of labels, d.

@@ -67,10 +67,10 @@ class StructuredAttention(nn.Module):
         kind: One of the kinds in the table.
         iterations: Maximum number of iterations of LP-SparseMAP, even if rows and columns do not agree on the
             weights by then; the published models use 10. None for 10,000, with a warning if they do not agree.
-        tol: Tolerance for the error of sparse weights.
+        tol: Maximum error of the weights at which SparseMAP and LP-SparseMAP stop.
 
     Attributes:
-        bonus: The bonus of the chain; None for kinds without a chain.
+        bonus: The learned bonus of the chain, a scalar; None for kinds without a chain.
 
     Raises:
         ValueError: If the kind is unknown, `iterations` is less than 1, or `tol` is below 0.

@@ -21,6 +21,8 @@ Positions = Literal["absolute", "relative"]
 class Transformer(SentenceEncoder):
     """A Transformer encoder with sinusoidal or relative positions, and normalisation before or after each block.
 
+    The two blocks of a layer are attention and a feed-forward network.
+
     Source: Vaswani et al. (2017); Xiong et al. (2020) for normalisation before blocks; Shaw et al. (2018) for
     relative positions: each distance has a vector that is added to the keys, and one that is added to the values.
     Takes O(n^2) time and memory for n words.
@@ -30,7 +32,8 @@ class Transformer(SentenceEncoder):
         size: Size of the hidden and the output vectors.
         layers: Number of layers.
         heads: Number of attention heads.
-        dropout: Dropout in every block.
+        dropout: Dropout of the projected inputs, of attention weights, of the hidden layers of feed-forward
+            networks, and of the outputs of all blocks.
         feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
         head_size: Size of a head; if None, `size` divided by `heads`, which must be a whole number.
         positions: ``absolute``, sinusoids added to the words; or ``relative``, vectors of distances.
@@ -184,6 +187,8 @@ def size_of_head(size: int, heads: int, head_size: int | None) -> int:
 def seen_words(lengths: Tensor, n: int) -> Tensor:
     """Return the mask of words that attention may read, `(batch, 1, n)`: the words of the sentence.
 
+    In an empty sentence, attention reads the padding, because a softmax over nothing is NaN.
+
     Args:
         lengths: `(batch,)`.
         n: The padded length.
@@ -192,7 +197,6 @@ def seen_words(lengths: Tensor, n: int) -> Tensor:
         >>> seen_words(torch.tensor([1, 0]), 2).tolist()
         [[[True, False]], [[True, True]]]
     """
-    # A softmax over nothing is NaN, so an empty sentence attends to its padding, which is zero.
     return (mask_of(lengths, n) | (lengths == 0).unsqueeze(-1)).unsqueeze(1)
 
 

@@ -140,6 +140,8 @@ def nodes_of(root: Tensor, vectors: Tensor, lengths: Lengths | None) -> Tensor:
 def arcs_within(projected: Tensor, arcs: Tensor, lengths: Lengths | None, size: int) -> tuple[Tensor, Tensor]:
     """Return the arcs in the dtype of the projections, with 0 for words and heads in the padding, and the lengths.
 
+    Projections are `(batch, n + 1, size)`, arcs `(batch, n, n + 1)`, and the returned lengths `(batch,)`.
+
     Raises:
         ValueError: If a shape is wrong, or a length is not between 0 and n.
     """

@@ -33,13 +33,13 @@ class Task:
     model: str
 
     def config_class(self) -> type[FittingConfig]:
-        """Import the configuration, without PyTorch."""
+        """Import and return the class of the configuration, without importing PyTorch."""
         package = self.model.rpartition(".")[0]
         config: type[FittingConfig] = resolve_name(f"{package}.config:Config")
         return config
 
     def model_class(self) -> type[Model]:
-        """Import the model, and PyTorch with it."""
+        """Import and return the class of the model, which imports PyTorch."""
         model: type[Model] = resolve_name(self.model)
         return model
 

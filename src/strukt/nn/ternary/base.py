@@ -156,7 +156,7 @@ class Ternary(nn.Module, abc.ABC):
 
 
 class BucketedTernary(Ternary):
-    """Ternary scores with separate rows for each of f buckets, h channels and ranks k.
+    """Ternary scores whose rows, Q left and Q right, are separate for each bucket: ``(batch, n, f, h, k)``.
 
     Subclasses, such as `UV`, implement `factors`, `dependents`, `heads`, `of_dependents`, `of_heads` and
     `messages`. Arguments are those of `Ternary`.
