@@ -83,7 +83,9 @@ class Classifier(ClassModel):
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
     def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
-        """Return each sentence's share of the score `trees`, the number of trees read, if they are few.
+        """Return each sentence's share of the additional score `trees`, the mean number of trees that are read.
+
+        The dictionaries are empty if the model reads no trees, or does not sum over a few of them.
 
         Args:
             mixture: The outputs for the trees of all sentences.

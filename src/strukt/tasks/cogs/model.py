@@ -96,7 +96,10 @@ class SemanticParser(SentenceModel):
         return "sentences"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the index of each word's value, ``(n,)``, for each tag, or the position of an attended parent."""
+        """Return the index of the value of each tag, by its name: ``(n,)`` each.
+
+        For parents by attention, it is the position of the parent, from 0; a word without a parent is its own.
+        """
         columns = _columns(self.config, _annotated(sentence))
         indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
         if self.parents is not None:
@@ -147,7 +150,7 @@ class SemanticParser(SentenceModel):
         return LogicalForms()
 
     def observed(self, sentence: Sentence) -> cogs.Sentence:
-        """Return the sentence in the scheme of the model, if it has a logical form."""
+        """Return the sentence with tags in the scheme of the model; raise a DataError without a logical form."""
         return _annotated(sentence).in_scheme(self.config.scheme)
 
     @override

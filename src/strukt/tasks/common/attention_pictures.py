@@ -15,7 +15,7 @@ from strukt.viz.svg import Picture
 
 
 def answer_map(outputs: Sequence[str]) -> HeatMap:
-    """Draw the outputs as a single row, for a model without attention.
+    """Draw the outputs, which are numbers, as a single row, for a model without attention.
 
     Examples:
         >>> answer_map(["3", "7"]).description()

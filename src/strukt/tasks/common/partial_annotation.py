@@ -40,7 +40,13 @@ def forbidden_targets(indices: Sequence[tuple[int, ...]], axes: int, name: str =
 
 
 def forbidden_parts(targets: dict[str, Tensor], shape: Sequence[int], name: str = FORBIDDEN) -> Tensor:
-    """Return a mask of the forbidden parts of a batch, in the shape of the scores, from `forbidden_targets`."""
+    """Return a mask of the forbidden parts of a batch, in the shape of the scores.
+
+    Args:
+        targets: The targets from `forbidden_targets`, in batches ``(batch, parts)`` padded with -1.
+        shape: The shape of the scores, ``(batch, ...)``.
+        name: Prefix of the names of the targets.
+    """
     columns = [targets[f"{name}{axis}"] for axis in range(len(shape) - 1)]
     items, places = (columns[0] >= 0).nonzero(as_tuple=True)
     mask = torch.zeros(tuple(shape), dtype=torch.bool, device=items.device)

@@ -66,7 +66,13 @@ def not_nan(values: Tensor) -> Tensor:
 
 
 def draw(probabilities: Tensor) -> Tensor:
-    """Sample an index from the probabilities of each row: ``(..., 1)``.
+    """Sample an index from each row of probabilities, which need not sum to 1.
+
+    Args:
+        probabilities: ``(rows, k)``, or ``(k,)`` for a single row.
+
+    Returns:
+        ``(rows, 1)``, or ``(1,)``.
 
     Raises:
         ScoresError: If a row does not have a positive, finite sum.

@@ -20,5 +20,8 @@ SEARCHES_IN_PREDICTION = 100
 
 
 def sparsity(trees: int) -> dict[str, tuple[int, int]]:
-    """Return numerator and denominator of the scores `trees` and `one tree` for a sentence's number of trees."""
+    """Return the numerators and denominators of two scores, for the number of trees of a sentence.
+
+    They are `trees`, the mean number of trees, and `one tree`, the percentage of sentences with a single tree.
+    """
     return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

@@ -35,7 +35,7 @@ def training_trees(config: Config, sentences: Sequence[Sentence]) -> Sequence[Se
 
 
 def unlabelled(config: Config) -> list[Sentence]:
-    """Return the sentences of the unlabelled corpus, without trees."""
+    """Return the sentences of the unlabelled corpus, without trees; none if the option `unlabelled` is empty."""
     if not config.unlabelled:
         return []
     sentences = corpus.read(config.unlabelled, readers=corpus.WORDS)

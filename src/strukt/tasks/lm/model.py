@@ -70,7 +70,9 @@ class LanguageModel(Model):
         """Build a model with the words of a corpus, the most frequent first, and biases from their counts.
 
         Raises:
-            SettingError: If there are more blocks than words.
+            SettingError: If there are more blocks than words, or the number of clusters in the file `clusters`
+                differs from that of blocks.
+            DataError: If this file cannot be read or is malformed.
         """
         counts = Counter(form for sentence in sentences for form in sentence.forms)
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)

@@ -21,7 +21,7 @@ BEGINNING = "·"
 def pictures_of_step(
     source: nn.Module, forms: Sequence[str], words: Tensor, step: int, spanning: Spanning
 ) -> Mapping[str, Picture]:
-    """Draw mean-field attention to the words before the word at `step`; empty for other models.
+    """Draw mean-field attention to the words before the word at `step`; return no pictures for other models.
 
     Args:
         source: The network of the language model.

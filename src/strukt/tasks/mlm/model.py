@@ -73,7 +73,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def start_from(self, sentences: Sequence[Sentence]) -> None:
-        """Set the biases of words to the logs of their counts plus 1; special symbols get the smallest bias, 0."""
+        """Set the bias of each word to log(count + 1); special symbols get the smallest bias, 0."""
         frequencies = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
         never = {self.words.index(symbol) for symbol in (*SPECIALS, MASK)}
         bias = self.biases

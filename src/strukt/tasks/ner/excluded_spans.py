@@ -28,7 +28,7 @@ class _Places(NamedTuple):
 def without_spans(
     chain: LinearChain, spans: Sequence[Span], scheme: Scheme, numbers: Mapping[str, int]
 ) -> LinearChain:
-    """Return the distribution over the tags of a sentence that form none of some spans.
+    """Return the distribution over the tag sequences of a sentence that contain none of the forbidden spans.
 
     A span is a sequence of tags, so an automaton forbids it. Its state is an additional tag, a copy of the inside
     tag: a word has the copy if all words from the start of the span to this one have the tags of the span. The tag

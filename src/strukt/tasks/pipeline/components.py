@@ -32,7 +32,8 @@ class Component:
         model_class: The class of the component's model.
         networks: Names of the model's methods with weights outside the encoder; see `Model.networks`.
         labels: Name of the component's vocabulary of labels in the pipeline.
-        options: Converts options of the pipeline into options of the component; None if it is left out.
+        options: Converts options of the pipeline into options of the component; returns None if the component is
+            left out.
         view: Converts a sentence of the pipeline into one that the component reads.
     """
 
@@ -86,7 +87,7 @@ COMPONENTS: Mapping[str, Component] = {
 
 
 class SharedEncoder:
-    """An encoder that several models share: they read its word vectors, but its weights are not theirs.
+    """An encoder that several models share: its weights belong to the pipeline, not to these models.
 
     Args:
         encoder: The encoder to share.

@@ -139,7 +139,10 @@ class Pipeline(UncertainModel):
 
     @override
     def entropies(self, batch: Batch) -> Tensor:
-        """Return the sum of the entropies of tags, trees and entities, ``(batch,)``: independent given scores."""
+        """Return the sum of the entropies of tags, trees and entities, ``(batch,)``.
+
+        It is their joint entropy, because they are independent given the scores.
+        """
         batches = self.batches(batch)
         return torch.stack([model.entropies(batches[name]) for name, model in self._models().items()]).sum(0)
 

@@ -62,6 +62,8 @@ class ClassModel(StructuredModel):
     def heads_of_parts(sentence: Sentence, option: str = TREES_OPTION) -> Sequence[list[int]]:
         """Return the heads in the column HEAD, a list for each of the `parts` of a sentence.
 
+        A sentence has one part; a pair of sentences has two.
+
         Args:
             sentence: A sentence of a CoNLL-U file.
             option: The option that needs the trees, for error messages.

@@ -51,7 +51,7 @@ class CodeSpans(CountedCodes, SpanLayer):
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
         """Return the distribution over unlabelled trees that contain the known spans.
 
-        By default, the score of a span is the log of the sum over all its codes.
+        By default, all codes of a span are summed out: its score is the logsumexp of the scores of its codes.
         """
         return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
 

@@ -45,7 +45,10 @@ class GoldSpans:
 
     @classmethod
     def of(cls, targets: dict[str, Tensor]) -> GoldSpans:
-        """Make spans from the targets `starts`, `ends`, `labels` of a batch, padded with -1."""
+        """Make spans from the targets of a batch, ``(batch, spans)`` each, padded with -1.
+
+        They are `starts`, `ends` and `labels` and, for partial annotation, `partial` and the forbidden spans.
+        """
         items, places = (targets["starts"] >= 0).nonzero(as_tuple=True)
         starts, ends, labels = (targets[name][items, places] for name in ("starts", "ends", "labels"))
         if "partial" not in targets:
@@ -61,7 +64,7 @@ class GoldSpans:
         return values[self.items, self.starts, self.ends]
 
     def used(self, batch: int, size: int) -> Tensor:
-        """Return a mask that is true at these spans, ``(batch, size, size)``."""
+        """Return a mask ``(batch, size, size)`` that is True at these spans; `size` is n + 1 for n words."""
         used = torch.zeros(batch, size, size, dtype=torch.bool, device=self.starts.device)
         used[self.items, self.starts, self.ends] = True
         return used

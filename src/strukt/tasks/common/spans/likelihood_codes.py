@@ -52,9 +52,9 @@ class LikelihoodCodes(CodeSpans):
         return scores.float()
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean contrastive loss of a span, plus the weighted negative log-likelihood.
+        """Return the mean contrastive loss of a span, plus the weighted negative log-likelihood, a scalar.
 
-        The log-likelihood is that per word, summed over both views, times `tree_weight`.
+        The negative log-likelihood is the mean per word, summed over both views, times `tree_weight`.
 
         The contrastive loss also needs the unknown spans of the trees: they are sampled from the distribution of
         the first view.

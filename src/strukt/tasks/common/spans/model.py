@@ -65,7 +65,10 @@ class SpanModel(StructurePredictor):
         self.layer.start_from(lambda: self.first_vectors(sentences))
 
     def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
-        """Return the vectors of the first words of a corpus, at most 256, without dropout: ``(words, size)``."""
+        """Return the vectors of the first words of a corpus, without dropout: ``(words, size)``.
+
+        They are those of at most 256 words in the first 32 sentences.
+        """
         with self.predicting():
             batch = self.collate(list(sentences[:FIRST_SENTENCES]))
             words = self.words(batch.inputs, batch.lengths)

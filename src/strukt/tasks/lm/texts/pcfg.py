@@ -44,7 +44,8 @@ class GrammaticalText(Text):
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
         """Return the log-probability of whole sentences, ``(batch,)``, and `state` unchanged.
 
-        For compound grammars, return an estimate of a lower bound, from one random latent vector of each sentence.
+        For compound grammars, return an estimate of a lower bound, from one latent vector of each sentence: a
+        random one in training, the mean in prediction.
         """
         trees, divergence = self._read(x, lengths)
         return trees.log_partition - divergence, state
