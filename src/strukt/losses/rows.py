@@ -58,8 +58,8 @@ def parameter_of_rows(
 ) -> Tensor:
     """Return one parameter for each row, ``(rows,)``, as a floating-point tensor.
 
-    The options set the axis of rows, and whether the values of a tensor are checked. Other arguments and errors are
-    those of `strukt.mappings.rows.of_rows`.
+    The options set the axis of rows, and whether the values of a tensor are checked. Other arguments and errors
+    are those of `strukt.mappings.rows.of_rows`.
     """
     dim, checked = options.get("dim", -1), _checks_values(options)
     rows = of_rows(name, value, x, dim, least, expected, below, strict, checked)
@@ -104,8 +104,8 @@ def loss_of_rows(
         on_simplex: Whether predictions are probabilities; if not, they are points with entries up to 1.
 
     Raises:
-        ValueError: If a shape or type does not fit, an option or a target is out of range, or the target requires a
-            gradient.
+        ValueError: If a shape or type does not fit, an option or a target is out of range, or the target requires
+            a gradient.
         TypeError: If an option is unknown.
     """
     unknown = set(options) - set(Options.__annotations__)

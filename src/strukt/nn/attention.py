@@ -168,7 +168,8 @@ class AdditiveAttention(Attention):
 class AdditiveScores(nn.Module):
     """Additive scores ``v tanh(W q + U k + b)`` of a query q with a key k; v, W, U and b are learned.
 
-    The batch axes of keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast; scores are ``(*batch,)``.
+    The batch axes of keys ``(*batch, keys)`` and queries ``(*batch, queries)`` broadcast. The scores are
+    ``(*batch,)``.
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:

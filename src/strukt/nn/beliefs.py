@@ -154,7 +154,7 @@ def uniform(like: Tensor, *shape: int) -> Belief:
 
 
 class PossibleHeads:
-    """The possible heads of each word: all words of the sentence except itself; in a causal model, those before it.
+    """The possible heads of each word: the other words of the sentence, or in a causal model the words before it.
 
     Args:
         inside: ``(batch, n)``, True for words, False for padding.

@@ -44,7 +44,7 @@ class BiasedUV(Factored):
         return as_tables(self._left), as_tables(self._right)
 
     def bias(self, n: int) -> Tensor:
-        """Return the biases of heads j of words i among n words: ``(h, 2n - 1)``, for j - i from 1 - n to n - 1."""
+        """Return the biases of head j of word i, by j - i from 1 - n to n - 1 for n words: ``(h, 2n - 1)``."""
         return biased_attention.by_distance(precise(self.biases) / self.labels, n, self.distances)
 
     def rows(self, probabilities: Tensor) -> Rows:

@@ -230,7 +230,7 @@ class EncoderDecoder(nn.Module):
         return hidden, State(last, state.cell)
 
     def _begin(self, keys: Tensor, lengths: Tensor) -> State:
-        """Return the initial state of the decoder: zeros, or a function of the encoder's outputs; see the class."""
+        """Return the initial state of the decoder: zeros, or from the outputs of the encoder; see the class."""
         if self.attention is not None:
             zeros = keys.new_zeros(1, len(keys), self.decoder.hidden_size)
             return State(zeros, zeros[..., : self.cells])

@@ -33,8 +33,8 @@ class Selection(NamedTuple):
             main scores of an item.
         weights: ``(pairs,)``; they sum to 1 for each item.
         items: ``(pairs,)``, the index of the batch item of each structure.
-        sampled: Whether the structures are exact samples, as from `Sample`; the gradient of the weights is then the
-            score-function estimator.
+        sampled: Whether the structures are exact samples, as from `Sample`; the gradient of the weights is then
+            the score-function estimator.
     """
 
     parts: Tensor

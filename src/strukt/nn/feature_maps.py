@@ -290,11 +290,7 @@ class _InverseRoot(torch.autograd.Function):
 
 
 def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
-    """Draw standard normal rows ``(features, size)``.
-
-    If `orthogonal`, the rows are orthogonal within each group of ``size`` successive rows; each row alone is still
-    standard normal.
-    """
+    """Draw normal rows ``(features, size)``; if `orthogonal`, they are orthogonal in each group of ``size``."""
     if not orthogonal:
         return torch.randn(features, size)
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))

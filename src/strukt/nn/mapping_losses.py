@@ -31,8 +31,8 @@ class _Loss(nn.Module):
 
         Args:
             x: Scores, of any shape.
-            target: Classes in the shape of ``x`` without ``dim``, or points in the shape of ``x``; see the function
-                of `strukt.losses` that the class names.
+            target: Classes in the shape of ``x`` without ``dim``, or points in the shape of ``x``; see the
+                function of `strukt.losses` that the class names.
 
         Raises:
             ValueError: As for that function.

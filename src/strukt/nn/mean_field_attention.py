@@ -40,8 +40,8 @@ class MeanFieldAttention(Attention):
         damping: Share of its old value that chi keeps, at least 0 and below 1, to prevent oscillation; 0 in the
             published form.
         tol: A query stops as soon as none of its marginals changes by more than this; None to run all sweeps.
-        rivalry: Initial strength of the repulsion: J_ij starts as -rivalry times the mean of k_il k_jl over l. Only
-            used with low rank.
+        rivalry: Initial strength of the repulsion: J_ij starts as -rivalry times the mean of k_il k_jl over l.
+            Only used with low rank.
         unary: Maps ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``.
         binary: Maps ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``.
 
@@ -160,7 +160,7 @@ class MeanFieldAttention(Attention):
         )
 
     def _sweeps(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Iterator[Tensor]:
-        """Yield the weights ``(batch, t, n)`` before the first sweep and after each sweep; arguments as `weights`."""
+        """Yield the weights ``(batch, t, n)`` before the first sweep and after each sweep."""
         unary, field = self._unary(queries, keys), self._field(queries, keys)
         chi = unary
         marginals = chi.sigmoid() * inside

@@ -24,10 +24,11 @@ VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
 class NeuralHMM(nn.Module):
     """A neural hidden Markov model (HMM): small networks compute its parameters from state and word embeddings.
 
-    Each state has three vectors: as the source of a transition, as its target, and for emission. The probability of
-    a transition is proportional to the exponential of the dot product of source and target or, with rank r, to the
-    dot product of their r features. Emission is a softmax over dot products with word vectors, plus a bias for each word. Residual
-    layers transform the vectors first, except those of targets; ``vectors`` selects other networks.
+    Each state has three vectors: as the source of a transition, as its target, and for emission. The probability
+    of a transition is proportional to the exponential of the dot product of source and target or, with rank r, to
+    the dot product of their r features. Emission is a softmax over dot products with word vectors, plus a bias for
+    each word. Residual layers transform the vectors first, except those of targets; ``vectors`` selects other
+    networks.
 
     State dropout and feature dropout remove some states and some features for a whole training batch. The model is
     normalised over the remaining ones, and is smaller and faster.

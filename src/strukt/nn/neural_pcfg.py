@@ -17,8 +17,8 @@ from strukt.nn.residual import Residual
 class NeuralPCFG(nn.Module):
     """A neural probabilistic context-free grammar (PCFG): small networks compute its rules from embeddings.
 
-    The rules of a nonterminal are a softmax over all pairs of children. With ``rank``, a nonterminal chooses one of
-    r ranks, and the rank chooses the left and the right child independently.
+    The rules of a nonterminal are a softmax over all pairs of children. With ``rank``, a nonterminal chooses one
+    of r ranks, and the rank chooses the left and the right child independently.
 
     Args:
         nonterminals: Number of nonterminals s, the symbols of spans of two or more words.
@@ -26,7 +26,8 @@ class NeuralPCFG(nn.Module):
         words: Size of the vocabulary, v.
         rank: Rank r of the rules; None for unrestricted rules, s (s + p)^2 in number.
         size: Size of the vectors.
-        context: Size of a vector for each sentence, concatenated with the vectors of symbols and ranks; 0 for none.
+        context: Size of a vector for each sentence, which is concatenated with the vectors of symbols and ranks; 0
+            for none.
 
     Raises:
         ValueError: If a number is less than 1, or `context` is below 0.

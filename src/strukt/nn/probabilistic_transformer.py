@@ -26,7 +26,7 @@ class Encoding(NamedTuple):
     There are n words, h channels, d labels, d_root labels of the root, m global features and l dependency labels.
 
     Attributes:
-        scores: ``(batch, n, d)``, the unnormalised scores of labels, S + G of the last iteration; 0 in the padding.
+        scores: ``(batch, n, d)``, the unnormalised scores of labels, S + G of the last iteration; 0 in padding.
         labels: ``(batch, n, d)``, Q(Z), the probabilities of labels; 0 in the padding.
         heads: ``(batch, h, n, n)``, ``[c, i, j]`` is the probability that word j is the head of word i in channel
             c; 0 in the padding, and for a word without a possible head.

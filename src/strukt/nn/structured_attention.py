@@ -67,7 +67,7 @@ class StructuredAttention(nn.Module):
         kind: One of the kinds in the table.
         iterations: Maximum number of iterations of LP-SparseMAP, even if rows and columns do not agree on the
             weights by then; the published models use 10. None for 10,000, with a warning if they do not agree.
-        tol: Maximum error of the weights at which SparseMAP and LP-SparseMAP stop.
+        tol: SparseMAP and LP-SparseMAP stop when the error of the weights is at most this; above 0 for the latter.
 
     Attributes:
         bonus: The learned bonus of the chain, a scalar; None for kinds without a chain.

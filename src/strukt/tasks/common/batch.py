@@ -63,7 +63,7 @@ def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: 
         The result of the first call of `run` that fits into memory.
 
     Raises:
-        RuntimeError: If memory runs out even with one sentence at a time, or if `run` raises it for another reason.
+        RuntimeError: If memory runs out even with one sentence at a time, or `run` raises it for another reason.
 
     Examples:
         >>> in_fitting_pieces(lambda pieces: [len(piece) for piece in pieces], ["a", "b", "c"])

@@ -70,9 +70,8 @@ class LanguageModel(Model):
         """Build a model with the words of a corpus, the most frequent first, and biases from their counts.
 
         Raises:
-            SettingError: If there are more blocks than words, or the number of clusters in the file `clusters`
-                differs from that of blocks.
-            DataError: If this file cannot be read or is malformed.
+            SettingError: If there are more blocks than words, or another number of clusters in the file.
+            DataError: If the file of clusters cannot be read.
         """
         counts = Counter(form for sentence in sentences for form in sentence.forms)
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
@@ -290,9 +289,8 @@ class LanguageModel(Model):
         if self.config.text == "sentences":
             return log_prob_of_sentences(self.text(), self.collated(sentences))
         words = self.words.indices(form for sentence in sentences for form in [*sentence.forms, END])
-        streams = torch.tensor(words, device=self.device).tensor_split(
-            max(min(tokens // context, len(words)), 1)
-        )
+        count = max(min(tokens // context, len(words)), 1)
+        streams = torch.tensor(words, device=self.device).tensor_split(count)
         return log_prob_of_streams(self.text(), streams, context)
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
