@@ -18,7 +18,7 @@ def require_reduction(reduction: str) -> None:
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """Return the losses ``(batch,)``, or their sum or mean."""
+    """Return the losses ``(batch,)`` unchanged for reduction ``"none"``, or their ``"sum"`` or ``"mean"``."""
     if reduction == "none":
         return losses
     return losses.sum() if reduction == "sum" else losses.mean()

@@ -108,7 +108,10 @@ def of_rows(
 
 
 def capped(x: Tensor, max_support: int | None) -> Tensor:
-    """Keep the ``max_support`` largest scores of each row, and replace all others by -inf."""
+    """Keep the ``max_support`` largest scores of each row ``(rows, d)``, and replace all others by -inf.
+
+    If ``max_support`` is None, all scores are kept.
+    """
     if max_support is None or max_support >= x.shape[-1]:
         return x
     kept = x.topk(max_support, dim=-1).indices

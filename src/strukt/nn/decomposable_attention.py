@@ -117,7 +117,7 @@ class DecomposableAttention(nn.Module):
         return Comparison(scores, alignment)
 
     def _compared(self, words: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
-        """Return the sum of G over the words, each with its aligned vector (``seen``) appended: ``(batch, size)``."""
+        """Return the sum of G over the words, each followed by its aligned vector ``seen``: ``(batch, size)``."""
         compared: Tensor = self.compare(torch.cat([words, seen], 2))
         return compared.masked_fill(outside, 0.0).sum(1)
 

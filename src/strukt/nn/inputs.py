@@ -57,10 +57,16 @@ def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -
 
 
 def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, count: int) -> Tensor:
-    """Check that indices ``(batch, n)`` outside the padding are from 0 to count - 1; return the lengths.
+    """Check that indices outside the padding are from 0 to ``count - 1``; return the lengths.
 
-    The lengths are ``(batch,)``, all n if ``lengths`` is None. The argument `name` is the name of the indices in
-    error messages.
+    Args:
+        name: The name of the indices in error messages.
+        symbols: The indices, ``(batch, n)``.
+        lengths: ``(batch,)``; all n if None.
+        count: The size of the vocabulary.
+
+    Returns:
+        The lengths, ``(batch,)``, on the device of the indices.
 
     Raises:
         ValueError: If a shape or a type is wrong, a length is not between 0 and n, or an index is out of range.

@@ -44,8 +44,11 @@ class Level(NamedTuple):
 
         Args:
             contexts: The index of the first k - 1 words on the level below; -1 if unseen.
-            words: The last word, an index from 0 to v; broadcasts with ``contexts``.
+            words: The index of the last word, from 0 to v; broadcasts with ``contexts``.
             beginning: The index of the start symbol, v.
+
+        Returns:
+            Indices, in the common shape of ``contexts`` and ``words``.
         """
         keys = contexts * (beginning + 1) + words
         places = torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)

@@ -213,7 +213,16 @@ def _checked(scores: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
 def lengths_of_pairs(
     lengths: Lengths | None, batch: int, sizes: tuple[int, int], device: torch.device
 ) -> Tensor:
-    """Check the lengths of pairs of sequences and return them: ``(batch, 2)``; ``sizes`` if None.
+    """Check the lengths of pairs of sequences, and return them on a device.
+
+    Args:
+        lengths: ``(batch, 2)``; None for sequences without padding.
+        batch: Number of pairs.
+        sizes: The padded lengths of the first and the second sequences.
+        device: The device of the result.
+
+    Returns:
+        ``(batch, 2)``.
 
     Raises:
         ValueError: If the shape or type is wrong, or a length is not between 0 and the size of its sequence.

@@ -47,7 +47,12 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested options into one level, with the names of groups and options joined by dots."""
+    """Flatten nested options into one level, with the names of groups and options joined by dots.
+
+    Examples:
+        >>> flat({"train": "a.conllu", "trainer": {"epochs": 3}})
+        {'train': 'a.conllu', 'trainer.epochs': 3}
+    """
     result: dict[str, Any] = {}
     for name, value in values.items():
         result |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}

@@ -180,6 +180,8 @@ def probability_notes(probabilities: Tensor) -> list[str]:
 def noted(sentence: Sentence, probabilities: Tensor) -> Sentence:
     """Return the sentence with the probability of each word as a note `p`, with `DIGITS` significant digits.
 
+    The probabilities are ``(n,)`` for n words.
+
     Raises:
         ScoresError: If a probability is NaN.
         DataError: If the format of the sentence has no place for notes.

@@ -102,7 +102,7 @@ class Parser(DependencyScores, StructurePredictor):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the relations of the training corpus, as the vocabulary `labels`."""
+        """Return the relations of the training corpus, as the vocabulary `labels`; raise a DataError if none."""
         relations = {label for sentence in sentences for label in conllu_of(sentence).deprels}
         labels = Vocabulary.labels(relations - {UNANNOTATED})
         if not labels.symbols:

@@ -90,7 +90,11 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the vocabulary of values, all digits, or of the arities in the training corpus."""
+        """Return the vocabulary `labels`: all digits for values, or the arities in the training corpus.
+
+        Raises:
+            DataError: If arities are predicted, and the operators of the corpus have fewer than two different ones.
+        """
         if config.target == "value":
             return {"labels": Vocabulary(DIGITS)}
         arities = {arity for sentence in sentences for arity in expression_of(sentence).arities}

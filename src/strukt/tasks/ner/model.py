@@ -66,6 +66,10 @@ class EntityModel(SpanModel):
         """Return all sentences, after checking that their entities do not cross.
 
         With `partial`, return the sentences with annotation.
+
+        Raises:
+            DataError: If entities cross; without `partial`, if the entities of a sentence are not all annotated;
+                with `partial`, if an entity is both annotated and forbidden, or a forbidden part is malformed.
         """
         if not config.partial:
             return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
@@ -82,7 +86,11 @@ class EntityModel(SpanModel):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """Return the joint labels of entities, and the empty label."""
+        """Return the joint labels of entities and the empty label, as the vocabulary `labels`.
+
+        Raises:
+            DataError: If the corpus has no entity.
+        """
         labels = {label for sentence in sentences for _, _, label in _labelled(_annotated(sentence).entities)}
         if not labels:
             raise DataError("holds no entity to learn from", config.train or None)

@@ -69,10 +69,18 @@ class LabelSpans(SpanLayer):
 
 
 def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
-    """Return a mask, of the shape of ``spans``, of the labelled spans allowed in trees with the known spans.
+    """Return a mask of the labelled spans that a tree with the known spans may have.
 
     Known spans may have their own labels only, spans that cross them none, and other spans the empty label. In
     partially annotated sentences, other spans may have any label that is not forbidden.
+
+    Args:
+        gold: The known spans.
+        spans: The scores of labelled spans, ``(batch, n + 1, n + 1, labels)``; only their shape and device matter.
+        empty: The index of the empty label.
+
+    Returns:
+        Booleans in the shape of ``spans``.
     """
     used = gold.used(*spans.shape[:2])
     free = ~(used | crossed(used))

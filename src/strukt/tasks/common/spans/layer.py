@@ -127,14 +127,19 @@ class SpanLayer(nn.Module, ABC):
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Return the scores of the distribution for words ``(batch, n, size)``.
+        """Return the scores of the distribution, for word vectors ``(batch, n, size)`` and lengths ``(batch,)``.
 
         In prediction, this is the only method that uses the weights of the layer.
         """
 
     @abstractmethod
     def distribution(self, words: Tensor, lengths: Tensor) -> StructuredDistribution:
-        """Return the distribution over structures of spans for word vectors ``(batch, n, size)``."""
+        """Return the distribution over structures of spans.
+
+        Args:
+            words: Word vectors, ``(batch, n, size)``.
+            lengths: ``(batch,)``, the numbers of words.
+        """
 
     def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Return the entropy of the distribution that `best_spans` chooses from, ``(batch,)``, in nats.
