@@ -23,7 +23,7 @@ class Root(nn.Module):
         self.table = nn.Parameter(torch.randn(channels, words, labels))
 
     def forward(self, words: Tensor, root: Tensor) -> Tensor:
-        """Return the expected score of the root as head: ``(batch, h, n)``.
+        """Return the expected score of the root as the head of each word: ``(batch, h, n)``.
 
         Args:
             words: ``(batch, n, d)``, the distribution over labels of each word.
@@ -58,8 +58,8 @@ class GlobalFeatures(nn.Module):
         channels: Number of channels, h, or 1 for a single choice.
         count: Number of features, m.
 
-    Scores start with standard deviation 1/sqrt(d), because messages to choices are multiplied by d by default,
-    unless there is a single choice.
+    Scores start with standard deviation 1/sqrt(d). If channels have separate choices, messages to them are divided
+    by the weight of heads, which is 1/d by default.
     """
 
     def __init__(self, labels: int, channels: int, count: int) -> None:

@@ -114,7 +114,7 @@ class KneserNey(nn.Module):
         symbols = torch.cat([part.cpu() for sentence in sentences for part in (padding, sentence)])
         lengths = torch.tensor([len(sentence) + self.order for sentence in sentences])
         places = torch.arange(len(symbols)) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        said = places >= self.order
+        is_word = places >= self.order
         before = torch.arange(len(symbols)) - (places > 0).long()  # a sentence's first symbol precedes itself
         keys, numbers, counts = [], [], []
         number = torch.zeros_like(symbols)
@@ -122,7 +122,7 @@ class KneserNey(nn.Module):
             key, number = torch.unique(number[before] * (self.words + 1) + symbols, return_inverse=True)
             keys.append(key)
             numbers.append(number)
-            counts.append(torch.bincount(number[said], minlength=len(key)))
+            counts.append(torch.bincount(number[is_word], minlength=len(key)))
         self._set(keys, _words_before(counts, numbers, symbols == self.beginning))
 
     def log_probs(self, x: Tensor, before: Tensor | None = None) -> Tensor:

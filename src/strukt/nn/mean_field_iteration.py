@@ -107,6 +107,7 @@ class MeanFieldIteration(nn.Module):
         )
 
     def _heads(self, old: Beliefs, pairs: Tensor, places: PossibleHeads) -> Belief:
+        """Return the updated heads, from the expected scores of pairs of words, `(batch, h or h l, n, n)`."""
         labels = old.labels.probabilities
         parts = [pairs]
         if old.dependency_labels is not None:
@@ -168,6 +169,7 @@ class MeanFieldIteration(nn.Module):
         return messages + self.ternary.to_heads(heads, rows) if self.tells_heads else messages
 
     def _root(self, old: Beliefs) -> Belief | None:
+        """Return the updated label of the root; None without a root."""
         if self.root is None or old.root is None:
             return None
         labels, heads = old.labels.probabilities, old.heads.probabilities

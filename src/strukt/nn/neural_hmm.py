@@ -210,6 +210,7 @@ class NeuralHMM(nn.Module):
         return (source.unsqueeze(1) + target).logsumexp(2)
 
     def _emission(self, emitting: Tensor) -> Emission:
+        """Return the emission from the vectors of states, `(states, size)`; with blocks, a blocked one."""
         if self.blocks is None:
             return Embedded(emitting, self.word_vectors, self.bias)
         order = self.blocks.argsort(stable=True)

@@ -28,7 +28,10 @@ class Prediction(Protocol):
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """Numerator and denominator of each additional score, by name; both are summed over sentences."""
+        """Numerator and denominator of each additional score, by name.
+
+        The score of a corpus is the sum of the numerators of its sentences over that of the denominators.
+        """
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the prediction in place of its annotation.
@@ -123,6 +126,7 @@ def without_probabilities(sentence: SentenceT, tags: bool = False, arcs: bool = 
 
 
 def _without(misc: str, tags: bool, arcs: bool) -> str:
+    """Return a MISC cell without the probabilities that a prediction wrote there for tags or for arcs."""
     notes = {note: note.partition("=")[0] for note in misc.split("|")}
     keys = _keys(misc)
     removed = {

@@ -226,6 +226,8 @@ class SentenceModel(EncodedModel):
     def _results(
         self, sentences: list[Sentence], compute: Callable[[Batch], Sequence[Result]]
     ) -> list[Result]:
+        """Return the result for each sentence of a batch, which is split if memory runs out."""
+
         def run(pieces: list[list[Sentence]]) -> list[Result]:
             collated = (self.collate(piece, with_targets=False).to(self.device) for piece in pieces)
             return [result for batch in collated for result in compute(batch)]

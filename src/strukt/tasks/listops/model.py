@@ -93,7 +93,7 @@ class ListModel(StructuredModel):
         """Return the vocabulary `labels`: all digits for values, or the arities in the training corpus.
 
         Raises:
-            DataError: If arities are predicted, and the operators of the corpus have fewer than two different ones.
+            DataError: If arities are predicted, and the corpus has fewer than two different ones.
         """
         if config.target == "value":
             return {"labels": Vocabulary(DIGITS)}

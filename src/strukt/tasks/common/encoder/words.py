@@ -182,6 +182,7 @@ class FromWords(Encoder):
         return self.embeddings.of_forms(words, characters, affixes)
 
     def _words(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the vectors of words without context, ``(batch, n, size)``, with dropout in training."""
         if VECTORS in inputs:
             return inputs[VECTORS][inputs["form"]]
         words = inputs["words"][inputs["form"]]

@@ -45,7 +45,7 @@ class NumberPrediction(NamedTuple):
     """The prediction of a model for one sentence.
 
     Attributes:
-        outputs: The output symbol of each step.
+        outputs: The output of each step, a number as text.
         probabilities: The probability of each output, `(steps,)`; None if unknown.
     """
 
