@@ -66,7 +66,7 @@ def contrastive_hashing(
     Complexity:
         Time O(m U K), memory O(m (U + K)) for U <= min(m, 2^K) distinct codes in a view: s(i, j) depends only on
         the code of j, so that sums over spans are sums over codes, weighted by their numbers of spans.
-        Synchronises with a GPU, to number labels and codes.
+        Waits for a GPU, to number labels and codes.
 
     Source:
         Wang and Utiyama (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.

@@ -58,8 +58,8 @@ class GlobalFeatures(nn.Module):
         channels: Number of channels, h, or 1 for a single choice.
         count: Number of features, m.
 
-    Scores start with standard deviation 1/sqrt(d). If channels have separate choices, messages to them are divided
-    by the weight of heads, which is 1/d by default.
+    Scores start with standard deviation 1/sqrt(d), because messages to separate choices of channels are divided by
+    the weight of heads, which is 1/d by default. Messages to a single choice are not.
     """
 
     def __init__(self, labels: int, channels: int, count: int) -> None:

@@ -35,7 +35,7 @@ class ModelPictures:
         step: int,  # noqa: ARG002
         spanning: Spanning = "minimum",  # noqa: ARG002
     ) -> Mapping[str, Picture]:
-        """Draw the attention at a step of the output, in pictures by the names that `strukt show` uses.
+        """Draw the attention at a step of the output; return pictures by the names that `strukt show` uses.
 
         Args:
             sentence: The sentence; its annotation is ignored.

@@ -141,7 +141,7 @@ class Pipeline(UncertainModel):
     def entropies(self, batch: Batch) -> Tensor:
         """Return the sum of the entropies of tags, trees and entities, ``(batch,)``.
 
-        It is their joint entropy, because they are independent given the scores.
+        Entropies add up because the components are independent, given their scores.
         """
         batches = self.batches(batch)
         return torch.stack([model.entropies(batches[name]) for name, model in self._models().items()]).sum(0)
