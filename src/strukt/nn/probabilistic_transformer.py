@@ -234,7 +234,7 @@ class ProbabilisticTransformer(MeanFieldIteration):
 
             G = 2 sum_c softmax(scale (Qz U_c) (Qz V_c)') (Qz V_c) U_c',
 
-        where values have the projection of keys.
+        where values have the projection of keys. This holds for the normaliser softmax and heads among words only.
 
         Raises:
             ValueError: If the model is not symmetric with doubled messages, depends on distance, or has dependency

@@ -161,7 +161,7 @@ class RecurrentLanguageModel(LeftToRightModel):
 
         Returns:
             The query ``(batch, 1, size)``, the m keys within the window ``(batch, m, size)``, and the positions of
-            their words.
+            their words, as a slice of the n positions.
         """
         state, n = self.beginning(len(words)), words.shape[1]
         outputs, *_ = self.recurrent(words, state)

@@ -55,7 +55,7 @@ class SymbolReader(nn.Module):
         """Encode symbols for the decoder.
 
         Args:
-            x: ``(batch, n)``; the padding may hold any numbers.
+            x: ``(batch, n)``, the input symbols, numbered from 0; the padding may hold any numbers.
             lengths: ``(batch,)``; all n if None.
 
         Raises:

@@ -14,19 +14,19 @@ class ModelPictures:
     """Pictures of a model; subclasses override the methods for pictures that they support."""
 
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
-        """Draw the most probable head of each word in each channel, if the model has channels."""
+        """Draw the most probable head of each word in each channel; return no pictures for other models."""
         return []
 
     def lattice(self, sentence: Sentence) -> Lattice | None:  # noqa: ARG002
-        """Draw the probabilities of tags and of transitions, if the model is a chain."""
+        """Draw the probabilities of tags and of transitions; return None if the model is not a chain."""
         return None
 
     def code_distances(self) -> HeatMap | None:
-        """Draw the distances between the codes of labels, if the model predicts codes."""
+        """Draw the distances between the codes of labels; return None if the model predicts no codes."""
         return None
 
     def state_graph(self) -> Graph | None:
-        """Draw the transitions between the most frequent hidden states, if the model has hidden states."""
+        """Draw the transitions between the most frequent hidden states; return None if the model has none."""
         return None
 
     def step_pictures(
