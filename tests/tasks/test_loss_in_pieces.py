@@ -7,6 +7,7 @@ from tests.tasks.classify import test_model as classification
 from tests.tasks.cogs import test_model as semantic_parsing
 from tests.tasks.common.numbers import test_model as numbers
 from tests.tasks.listops import test_model as expressions
+from tests.tasks.lm import test_model as texts
 
 from strukt.tasks.classify.model import Classifier
 from strukt.tasks.cogs.model import SemanticParser
@@ -14,6 +15,7 @@ from strukt.tasks.constituency.model import ConstituencyParser
 from strukt.tasks.count.model import ChunkCounter
 from strukt.tasks.dependency.model import Parser
 from strukt.tasks.listops.model import ListModel
+from strukt.tasks.lm.model import LanguageModel
 from strukt.tasks.ner.model import EntityModel
 from strukt.tasks.sort.model import Sorter
 from strukt.tasks.tag.model import Tagger
@@ -44,6 +46,8 @@ CASES = {
         expressions.config(target="value", structure="flat", reads="words"),
         expressions.SENTENCES[:8],
     ),
+    "texts": (LanguageModel, texts.config("lstm"), texts.SENTENCES[:8]),
+    "grammar": (LanguageModel, texts.config("pcfg"), texts.SENTENCES[:8]),
     "count": (ChunkCounter, numbers.config("count"), numbers.corpus("count", 8)),
 }
 
@@ -54,7 +58,7 @@ def test_the_loss_is_that_of_its_parts(case):
     torch.manual_seed(0)
     model = kind.from_corpus(config, sentences).double().eval()
     parts = [sentences[:3], sentences[3:]]
-    weights = [len(part) if model.mean_over == "sentences" else sum(map(len, part)) for part in parts]
+    weights = list(map(model.weight, parts))
     whole, *losses = (model.loss(model.collate(part)).item() for part in (sentences, *parts))
     mean = sum(weight * loss for weight, loss in zip(weights, losses, strict=True)) / sum(weights)
     assert whole == pytest.approx(mean, rel=1e-6)

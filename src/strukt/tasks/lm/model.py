@@ -18,7 +18,6 @@ from strukt.data.batching import consecutive_batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.errors import SettingError
-from strukt.metrics.unlabelled_f1 import UnlabelledF1, uninformed
 from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.left_to_right import LeftToRightModel
 from strukt.tasks.common.batch import Batch
@@ -26,6 +25,7 @@ from strukt.tasks.common.measurement import Measurement
 from strukt.tasks.common.model import Model
 from strukt.tasks.common.scores import not_nan
 from strukt.tasks.common.sentences import trainable_sentences
+from strukt.tasks.lm import induced_trees
 from strukt.tasks.lm.brown_clusters import blocks_of
 from strukt.tasks.lm.config import GRAMMARS, Config
 from strukt.tasks.lm.networks import source_of
@@ -111,6 +111,10 @@ class LanguageModel(Model):
         return [len(self._forms(sentence)) for sentence in sentences]
 
     @override
+    def weight(self, sentences: Sequence[Sentence]) -> int:
+        return sum(self.sizes(sentences))
+
+    @override
     def collate(self, sentences: list[Sentence]) -> Batch:
         """Make a batch with the word indices of the sentences, `words` ``(batch, n)``."""
         rows = [self._numbers(sentence) for sentence in sentences]
@@ -150,12 +154,8 @@ class LanguageModel(Model):
         parsed = [sentence for sentence in corpus if isinstance(sentence, brackets.Sentence)]
         if not is_grammar or not parsed:
             return Measurement(scores, {})
-        metric = UnlabelledF1()
-        for gold, predicted in zip(parsed, self.annotations(parsed), strict=True):
-            assert isinstance(predicted, brackets.Sentence)
-            metric.update(gold.tree, predicted.tree)
-        others = uninformed(sentence.tree for sentence in parsed)
-        return Measurement(scores | metric.result(), {"trees": {"grammar": metric.result()} | others})
+        trees = induced_trees.measured(parsed, self.annotations(parsed))
+        return Measurement(scores | trees.scores, trees.details)
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
