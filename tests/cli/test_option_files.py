@@ -33,6 +33,7 @@ TEXTS = {
     "no text": ("output: 5", "output is 5; expected the name of a folder"),
     "no answer": ("resume: maybe", "resume is 'maybe'; expected true or false"),
     "no file": ("config: {x: 1}", "config is {'x': 1}; expected the name of a file"),
+    "no model": ("initial_model: 3", "initial_model is 3; expected the name of a folder"),
     "twice": ("trainer: {epochs: 1, clip: 1, epochs: 2}", "'epochs' is given twice; keep one"),
     "empty": ("", "holds no options"),
     "no options": ("[1, 2]", "holds no options"),

@@ -45,7 +45,8 @@ def load(text: str) -> Any:
 
     Raises:
         YAMLError: If the text is neither YAML nor JSON.
-        OptionsError: If the text is too large, too deeply nested, or has a repeated key or a cyclic alias.
+        OptionsError: If the text is too large, is nested too deeply, or has a repeated key, a cyclic alias or a
+            number with more digits than Python reads.
 
     Examples:
         >>> load("encoder: {layers: 1}")
@@ -198,6 +199,7 @@ def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> N
 def _require_mappings(
     path: str | os.PathLike[str], options: Mapping[Any, Any], groups: Collection[str], prefix: str
 ) -> None:
+    """Check that the groups among some options are mappings; `prefix` begins the dotted names of the options."""
     for key, value in options.items():
         name = f"{prefix}{key}"
         if name not in groups or isinstance(value, str):  # a text names a file with the options of the group
@@ -211,8 +213,9 @@ _GENERAL = (
     ("output", str, "the name of a folder"),
     ("resume", bool, "true or false"),
     ("config", str, "the name of a file"),
+    ("initial_model", (str, type(None)), "the name of a folder"),
 )
-"""Options of all tasks that are not in the configuration: name, type, and the type in words."""
+"""Options of all tasks that are not in the configuration: name, types, and the expected value in words."""
 
 
 def require_shallow_values(arguments: Sequence[str]) -> None:
