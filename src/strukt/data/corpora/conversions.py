@@ -1,7 +1,7 @@
 """Converting published corpora to files that the tasks read.
 
 Each function takes the folder of a corpus, whose downloads are in `source/`, and yields the files to write:
-their names and their lines.
+their names and their lines, without line ends.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _GUM_TEST = """
     textbook_chemistry textbook_union vlog_london vlog_studying voyage_oakland voyage_vavau"""
 
 GUM_SPLITS = {**dict.fromkeys(_GUM_DEV.split(), "dev"), **dict.fromkeys(_GUM_TEST.split(), "test")}
-"""The split, dev or test, of the documents of GUM that its authors reserve; all others are for training."""
+"""The split of each document of GUM that its authors reserve for dev or test; all others are for training."""
 
-_FAULTS = (
+_FAULTS = (  # errors that may occur in a file that differs from the published one
     BadZipFile,
     zlib.error,
     EOFError,
@@ -158,10 +158,12 @@ def snli(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _tenth(number: int) -> str:
+    """Return the split of a numbered item: of every ten, the ninth is in dev and the tenth in test."""
     return {9: "dev", 0: "test"}.get(number % 10, "train")
 
 
 def _pairs(archive: Path, member: str) -> Iterator[str]:
+    """Yield premise, hypothesis and class, separated by TABs, from JSON lines in the form of SNLI."""
     with _member(archive, member) as stream:
         for number, line in enumerate(lines(stream), 1):
             with _explained(archive, f"{member}, line {number}"):
@@ -173,7 +175,7 @@ def _pairs(archive: Path, member: str) -> Iterator[str]:
 
 
 def _queries(path: Path, intent: str) -> Iterator[list[tuple[str, str | None]]]:
-    """Yield the pieces of each sentence: a text, and the slot that it fills, or None."""
+    """Yield the pieces of each sentence: the text of a piece, and the slot that it fills, or None."""
     with _explained(path, intent):
         # One of the files encodes characters beyond the basic plane as two surrogates, which UTF-8 does not allow.
         text = (
@@ -187,6 +189,7 @@ def _queries(path: Path, intent: str) -> Iterator[list[tuple[str, str | None]]]:
 
 
 def _slots(pieces: list[tuple[str, str | None]]) -> Iterator[str]:
+    """Yield a line for each word of a sentence, with the BIO label of its slot, and then an empty line."""
     for text, slot in pieces:
         for position, word in enumerate(tokenize(text)):
             yield f"{word}\t{'O' if slot is None else ('I-' if position else 'B-') + slot}"
@@ -205,6 +208,12 @@ def _member(archive: Path, member: str) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _explained(path: Path, place: str) -> Iterator[None]:
+    """Return a context in which errors of a file that differs from the published one become a `DataError`.
+
+    Args:
+        path: The downloaded file.
+        place: The place in the file, for the message.
+    """
     try:
         yield
     except _FAULTS as error:

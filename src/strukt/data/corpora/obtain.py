@@ -62,7 +62,7 @@ def obtain(
         >>> from strukt.data.corpora.sources import Corpus
         >>> from tempfile import TemporaryDirectory
         >>> def conversion(folder):  # of published files; here there are none
-        ...     yield "train.txt", ["Dogs bark\n"]
+        ...     yield "train.txt", ["Dogs bark"]
         >>> corpus = Corpus("dogs", "https://example.org", "1.0", "CC0 1.0", "", (), ("lm",), conversion)
         >>> with TemporaryDirectory() as folder:
         ...     record = obtain(corpus, folder)
@@ -117,16 +117,16 @@ class _Record:
         return file.expected or (_digest(note) if note else None)
 
     def is_absent(self, file: File) -> bool:
-        """Return whether the corpus is known to be without this file."""
+        """Return True if it is known that the publisher does not have this optional file."""
         return self.content["files"].get(file.path, "unknown") is None
 
     def note(self, file: File, fetched: Digest | None) -> None:
-        """Record the digest of a fetched file, or None if the corpus does not have the file."""
+        """Record the digest of a fetched file, or None if the publisher does not have the file."""
         self.content["files"][file.path] = fetched and {"address": file.address, **_noted(fetched)}
         self.content["fetched"] = date.today().isoformat()
 
     def are_made(self) -> bool:
-        """Return whether all converted files exist; raise `DataError` if one of them was changed."""
+        """Return True if all converted files exist; raise `DataError` if one of them was changed."""
         made = self.content["made"]
         there = {name: self._folder / name for name in made if (self._folder / name).exists()}
         for name, path in there.items():
@@ -143,6 +143,7 @@ class _Record:
             self._written = text
 
     def _read(self) -> None:
+        """Read the record of an earlier download; raise `DataError` if it is of another corpus or version."""
         path = self._folder / RECORD
         try:
             with explained(path, "read"):
@@ -162,6 +163,7 @@ class _Record:
 
 
 def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) -> None:
+    """Fetch a file if it does not exist, and record its digest, or that the publisher does not have it."""
     if record.is_absent(file):
         return
     path = folder / file.path
@@ -181,7 +183,7 @@ def _fetch(file: File, folder: Path, record: _Record, wait: Wait, watch: Watch) 
 
 
 def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest:
-    """Write a converted file, if it has the expected digest; return the digest."""
+    """Write the lines of a converted file; return its digest. Raise `DataError` if another digest is expected."""
     state = hashlib.sha256()
     size = 0
     with atomic_write(path) as stream:
@@ -199,6 +201,7 @@ def _written(path: Path, rows: Iterable[str], expected: Digest | None) -> Digest
 
 
 def _noted(fetched: Digest) -> dict[str, Any]:
+    """Return a digest as JSON for the record; `_digest` undoes this."""
     return {"sha256": fetched.sha256, "bytes": fetched.size}
 
 
@@ -207,6 +210,7 @@ def _digest(note: Mapping[str, Any]) -> Digest:
 
 
 def _licence(path: Path) -> str:
+    """Return the licence that a README in the form of Universal Dependencies states."""
     with explained(path, "read"):
         match = _LICENCE.search(path.read_text(encoding="utf-8", errors="replace"))
     return match[1].rstrip() if match else f"not stated in {path.name}"
