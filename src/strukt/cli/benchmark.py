@@ -13,6 +13,7 @@ from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, require_least
 
 CHECKOUT = Path(strukt.__file__).resolve().parents[2]
+"""The root of the repository, if strukt runs from a checkout of it."""
 
 
 def run(arguments: list[str]) -> int:

@@ -70,7 +70,10 @@ def contents(report: Report) -> str:
 
 
 def _frequencies(column: str, labels: Counter[str]) -> str:
-    """List the most frequent labels of a column, in indented lines; never break between a label and its count."""
+    """List the most frequent labels of a column with their counts, in lines of `WIDTH` characters or fewer.
+
+    All lines but the first are indented. A label and its count are on the same line.
+    """
     shown = [f"{printable(label)}\xa0{count:,}" for label, count in labels.most_common(SHOWN_LABELS)]
     more = len(labels) - len(shown)
     text = f"{column}  {', '.join([*shown, f'and {more} more'] if more else shown)}"

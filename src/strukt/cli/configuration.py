@@ -111,6 +111,7 @@ def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
 
 
 def _help_of_config(task: str) -> str:
+    """Return the help of `--config`, which lists the configurations of the package for the task."""
     shipped = [known for known in configurations().values() if known.task == task]
     names = "; ".join(f"{known.name} ({known.summary})" for known in shipped)
     alternative = f", or a configuration of the package: {names}" if names else ""
@@ -118,7 +119,7 @@ def _help_of_config(task: str) -> str:
 
 
 def _with_shipped(task: str, arguments: Sequence[str]) -> list[str]:
-    """Replace names of configurations of the package, after `--config`, by the paths of their files."""
+    """Replace the names of configurations of the package that follow `--config` by the paths of their files."""
     result: list[str] = []
     for argument in arguments:
         option, equals, name = argument.partition("=")

@@ -15,7 +15,7 @@ LONGEST_MESSAGE = 2000
 """Maximum number of characters of an error or warning."""
 
 MANY = 30
-"""From this number of known names, messages do not list them, and compare only the last parts of dotted names."""
+"""With at least this many known names, messages list none, and compare only the last parts of dotted names."""
 
 
 class UsageError(StruktError):
@@ -96,5 +96,6 @@ def _coloured(text: str, code: str, stream: TextIO) -> str:
 
 
 def _one_line(text: str) -> str:
+    """Return a text on one line, without control characters, cut off after `LONGEST_MESSAGE` characters."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} ..."

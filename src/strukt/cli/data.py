@@ -115,13 +115,17 @@ def _megabytes(size: int | None) -> str:
 
 
 def wait(seconds: float, reason: str) -> None:
-    """Warn of a failed attempt to download, and wait before the next one."""
+    """Warn that an attempt to download has failed for some reason, and wait some seconds before the next one."""
     console.warning(f"{reason}; next attempt in {seconds:.0f} s")
     time.sleep(seconds)
 
 
 def watch(name: str) -> Progress:
-    """Return a function that shows the progress of a download if standard error is a terminal."""
+    """Return a function that shows the progress of a download; it shows nothing if standard error is no terminal.
+
+    Args:
+        name: The name of the downloaded file.
+    """
     if not sys.stderr.isatty():
         return silent
     shown = 0.0

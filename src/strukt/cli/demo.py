@@ -109,13 +109,15 @@ def _claim(folder: Path) -> None:
 
 
 def _prepare(folder: Path, splits: dict[embedded.Split, list[conllu.Sentence]]) -> None:
-    shutil.rmtree(folder / "parser", ignore_errors=True)  # left by an earlier demo
+    """Write the treebank to the folder of the demo, and delete the parser of an earlier demo."""
+    shutil.rmtree(folder / "parser", ignore_errors=True)
     for split, sentences in splits.items():
         with atomic_write(folder / f"{split}.conllu") as stream:
             stream.writelines(map(str, sentences))
 
 
 def _scores(systems: Mapping[str, Sequence[conllu.Sentence]], gold: Sequence[conllu.Sentence]) -> str:
+    """Return a table of UAS and LAS, with a row for each system and its predictions."""
     rows = [("", "UAS", "LAS")]
     for name, predicted in systems.items():
         metric = AttachmentScore()
@@ -127,7 +129,7 @@ def _scores(systems: Mapping[str, Sequence[conllu.Sentence]], gold: Sequence[con
 
 
 def _specimen(sentences: Sequence[conllu.Sentence]) -> conllu.Sentence:
-    """Choose a statement to draw: of seven to nine words, to fit a terminal, with as many heads as possible."""
+    """Choose a statement of 7 to 9 words, which fits a terminal, with the largest number of different heads."""
     candidates = [sentence for sentence in sentences if 7 <= len(sentence) <= 9] or sentences
     return max(candidates, key=lambda sentence: len(set(sentence.column("head"))))
 

@@ -58,7 +58,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _by_structure(verdicts: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each structure and backend: the verdict on all kernels, or the kernels with each verdict."""
+    """Yield a row for each structure and backend: the verdict on all kernels, or the kernels with each verdict.
+
+    Args:
+        verdicts: Structure, backend, operator and verdict, as `check_kernels` yields them.
+    """
     kernels: dict[tuple[str, str], dict[str, list[str]]] = {}
     for structure, backend, oracle, verdict in verdicts:
         kernels.setdefault((structure, backend), {}).setdefault(verdict, []).append(oracle)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from strukt.tasks.common.measurement import Measurement
 
 CHECKED = 1000
-"""Number of sentences, from the first on, that must have some label that the model knows."""
+"""Number of sentences at the beginning of the corpus whose labels are compared with those of the model; there is a
+warning if the model knows none of them."""
 
 
 def run(arguments: list[str]) -> int:

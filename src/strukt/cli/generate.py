@@ -61,7 +61,7 @@ def require_language_model(model: Model, what: str) -> LanguageModel:
 
 
 def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
-    """Return the regular language of sentences that the options allow, over word indices.
+    """Return an automaton over word indices that accepts the sentences that the options allow.
 
     Raises:
         UsageError: If the model does not know a word, or the pattern is not a regular expression.

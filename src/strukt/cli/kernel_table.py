@@ -42,6 +42,13 @@ def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
 
 
 def _implementation(package: str, backend: str, oracle: str) -> str:
+    """Return the kind of code, one of those that `rows` names, that computes an operator of a structure.
+
+    Args:
+        package: The package with the kernels of the structure, or the structure's name if it has no kernels.
+        backend: "cpu" or "gpu".
+        oracle: The name of the function that computes the operator, a value of `ORACLES`.
+    """
     if oracle == "sparsemap" and backend == "gpu":
         mode = _implementation(package, backend, "best")
         return mode if mode != "reference" else "cpu"

@@ -20,10 +20,12 @@ from strukt.structures.hmm import few_rows
 Call = Callable[[], object]
 
 ROUNDS = 50
-"""The rounds of ADMM for each graph; one without an assignment would otherwise take 10,000."""
+"""Maximum number of iterations of ADMM for each graph. With the default, a graph in which no assignment satisfies
+all factors would take 10,000."""
 
 
 def _gradient(structure: Any, value: Tensor) -> object:
+    """Differentiate the sum of a value of a structure by its first score tensor."""
     return torch.autograd.grad(value.sum(), structure.scores[0], allow_unused=True, retain_graph=True)
 
 
@@ -43,12 +45,17 @@ def of_structure(structure: Any) -> Iterator[Call]:
 
 
 def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Call]:
-    """Yield a call that computes the derivative of a mapping, from its argument and its value."""
+    """Yield a call that computes the derivative of a mapping.
+
+    Args:
+        mapped: The argument and the value of the mapping.
+    """
     x, value = mapped
     yield lambda: torch.autograd.grad(value.square().sum(), x)
 
 
 def _hidden_markov_model(dtype: torch.dtype) -> None:
+    """Run the kernels of hidden Markov models."""
     few_rows.product(torch.ones(2, 256, dtype=dtype), torch.ones(256, 256, dtype=dtype).mT)
     initial, transition, emission = (torch.zeros(shape, dtype=dtype) for shape in ((3,), (3, 3), (3, 5)))
     model = HMM(initial.requires_grad_(), transition, emission)
@@ -59,6 +66,7 @@ def _hidden_markov_model(dtype: torch.dtype) -> None:
 
 
 def _factor_graph(dtype: torch.dtype) -> None:
+    """Run the kernels of factor graphs: on single factors, on trees and on tags."""
     graph = FactorGraph()
     x = graph.variables(3, 4)
     for factor in (factors.Xor, factors.Or, factors.AtMostOne, factors.Imply, factors.And, factors.OrOut,
@@ -80,6 +88,7 @@ def _factor_graph(dtype: torch.dtype) -> None:
 
 
 def _relaxed(graph: FactorGraph, scores: Tensor) -> None:
+    """Compute LP-SparseMAP, its derivative and LP-MAP of a factor graph."""
     scores = scores.requires_grad_()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # convergence does not matter here
@@ -89,6 +98,7 @@ def _relaxed(graph: FactorGraph, scores: Tensor) -> None:
 
 
 def _near_pairs(dtype: torch.dtype) -> None:
+    """Run the kernels for scores of pairs of near positions, which depend on the distance between the two."""
     left, right = (torch.ones(1, 3, 1, 2, 2, dtype=dtype, requires_grad=True) for _ in range(2))
     weights = torch.ones(2, 2, 2, dtype=dtype, requires_grad=True)
     band = near.scores(left, right, weights, Buckets(1, shared=False))
@@ -96,6 +106,7 @@ def _near_pairs(dtype: torch.dtype) -> None:
 
 
 def _brown_clusters(_: torch.dtype) -> None:
+    """Run the kernels of Brown clusters, which have no dtype to choose."""
     brown_clusters([[0, 1, 2, 0]], words=3, clusters=2)
 
 
@@ -105,4 +116,4 @@ OTHERS: Mapping[str, Callable[[torch.dtype], None]] = {
     "layers with distances": _near_pairs,
     "Brown clusters": _brown_clusters,
 }
-"""Functions by name that run kernels which neither structures nor mappings of `self_check` use."""
+"""Functions by name, each of which runs, in a given dtype, kernels that `self_check` does not use."""

@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _fill_in(options: Namespace, task: str) -> None:
-    """Set missing options of a task to their defaults; reject options of other tasks, and too small values."""
+    """Set missing options of a task to their defaults; reject options of other tasks and values below `LEAST`."""
     for name in {name for defaults in DEFAULTS.values() for name in defaults}:
         if name in DEFAULTS[task]:
             if getattr(options, name) is None:
@@ -54,6 +54,7 @@ def _fill_in(options: Namespace, task: str) -> None:
 
 
 def _numbers(options: Namespace) -> Iterator[str]:
+    """Return the lines of a corpus for the task sort or count: numbers separated by spaces."""
     largest = 1 if options.largest is None else options.largest
     if options.longest < options.shortest:
         raise UsageError(f"--longest is {options.longest}; expected {options.shortest} or more")
@@ -66,6 +67,7 @@ def _numbers(options: Namespace) -> Iterator[str]:
 
 
 def _expressions(options: Namespace) -> Iterator[str]:
+    """Return the lines of a corpus for the task listops, as `_solved` yields them."""
     names = options.operators.upper().split(",")
     known = [operator.removeprefix("[") for operator in OPERATORS]
     for name in names:
@@ -90,7 +92,12 @@ def _solved(examples: Iterator[str]) -> Iterator[str]:
 
 
 def _require_fitting_line(options: Namespace, widest: int) -> None:
-    """Raise `UsageError` if the longest example does not fit into a line."""
+    """Raise `UsageError` if the longest example does not fit into a line of `LONGEST_LINE` bytes.
+
+    Args:
+        options: The options of the command.
+        widest: The most characters of a number or symbol and the space after it.
+    """
     if options.longest * widest > LONGEST_LINE:
         raise UsageError(
             f"--longest is {options.longest}; expected at most {LONGEST_LINE // widest}, to fit into a line"

@@ -69,10 +69,14 @@ def _before_end(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def require_least(options: argparse.Namespace, **least: int) -> None:
-    """Check that numbers are not less than the given ones; options that are None are ignored.
+    """Check that the values of options are not below their least values; options that are None are ignored.
+
+    Args:
+        options: The values of all options.
+        least: The least value of each option to check, by the name of the option.
 
     Raises:
-        UsageError: If one is; the message names its option.
+        UsageError: If a value is too small; the message names its option.
 
     Examples:
         >>> require_least(argparse.Namespace(rounds=0, threads=None), rounds=1, threads=1)

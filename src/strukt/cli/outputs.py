@@ -155,14 +155,14 @@ def require_no_loop(inputs: Iterable[str]) -> None:
 
 
 def _role(name: str, path: str) -> str:
-    """Describe an input that is also the output, for an error message."""
+    """Describe the input `name`, which is the same file as the output `path`, for an error message."""
     if name == STANDARD_INPUT:
         return "both standard input and output"
     return "both input and output" if name == path else f"the input {name} by another name"
 
 
 def _is_same(path: str, status: os.stat_result) -> bool:
-    """Return whether a path leads to the file with this status; `-` is standard input."""
+    """Return True if a path leads to the file with this status; `-` is standard input."""
     with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
         other = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else os.stat(path)
         return os.path.samestat(other, status)
@@ -170,6 +170,7 @@ def _is_same(path: str, status: os.stat_result) -> bool:
 
 
 def _is_stream(path: str) -> bool:
+    """Return True if a path leads to something other than a regular file, such as a pipe or a device."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 

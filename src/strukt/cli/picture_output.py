@@ -10,7 +10,7 @@ from strukt.viz import svg, terminal
 from strukt.viz.canvas.terminal import COLOURED, PLAIN
 
 PAGE, PICTURE = (".html", ".htm"), (".svg",)
-"""Permitted suffixes of files with pages, and with pictures."""
+"""Permitted suffixes of HTML pages, and of pictures in SVG."""
 
 
 def draw(picture: svg.Picture) -> None:

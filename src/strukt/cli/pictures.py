@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 EMPTY = 'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
 
 Make = Callable[["Model", Namespace], Sequence[svg.Picture]]
+"""A function that draws pictures, from a model and the options of the command."""
 
 
 def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
@@ -72,11 +73,12 @@ def chosen(options: Namespace) -> str | None:
 
 
 def _is_set(value: object) -> bool:
-    """Return whether an option was given; a step of 0 counts as given, so that a later check rejects it."""
+    """Return True if an option was given; a step of 0 counts as given, so that a later check rejects it."""
     return value is not None and value is not False
 
 
 def _sentence(model: Model, options: Namespace) -> Sentence:
+    """Return the sentence or the pair of sentences to draw; by default, the first example of the model."""
     if not options.sentence:
         options.sentence = _example(model)
     reader = model.readers()["text"]
@@ -96,7 +98,7 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
 
 
 def _example(model: Model) -> list[str]:
-    """Return the parts of the first example that is saved with the model."""
+    """Return the first example that is saved with the model: a text, or the two texts of a pair."""
     if not model.examples:
         raise console.UsageError(EMPTY)
     parts = [printable(part) for part in model.examples[0]]
@@ -109,6 +111,7 @@ def _prediction(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _step(name: str, model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    """Draw a step of the output; `name` is the kind of picture, one of `OF_STEPS`."""
     spanning = options.spanning or SPANNING[0]
     steps = model.step_pictures(_sentence(model, options), getattr(options, name), spanning)
     lack = f"{name} to show; models of the tasks sort, count and lm with mean-field attention do"
@@ -127,6 +130,7 @@ def _structures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _structured(model: Model) -> StructuredModel:
+    """Return the model; raise `UsageError` if it is of a kind that has no sparse distribution over structures."""
     from strukt.tasks.common.structured_model import StructuredModel
 
     if not isinstance(model, StructuredModel):

@@ -114,7 +114,10 @@ def _piped() -> list[str]:
 
 
 def _into_folder(options: Namespace) -> bool:
-    """Return whether the output is a folder: it is one, ends in a slash, or options or Parquet inputs need one."""
+    """Return True if the output is a folder: if it exists as one or ends in a slash, or the command needs one.
+
+    The options `OF_FOLDERS` and inputs in Parquet need a folder; without an output for one, raise `UsageError`.
+    """
     output = "" if options.output in (None, outputs.STANDARD_OUTPUT) else options.output
     if output.endswith(os.sep) or os.path.isdir(output):
         return True
@@ -226,6 +229,7 @@ def _follow(outcomes: Iterable[Outcome], left: list[Shard]) -> list[Outcome]:
 
 
 def _report_failures(failed: list[Outcome], count: int) -> int:
+    """Report the failed shards among `count` shards; return the exit code: 0 if there are none, otherwise 2."""
     if not failed:
         return 0
     for outcome in failed[:LISTED]:

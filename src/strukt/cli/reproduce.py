@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _command(row: Row, seed: int, quick: bool) -> str:
-    """Return the command that trains a row; a comment has the numbers of sentences, unless all are read."""
+    """Return the command that trains a row; if only the first sentences are read, a comment says how many."""
     command, first = row.command(seed, quick), row.version(quick).first
     numbers = ", ".join(f"{split} {count:,}" for split, count in first.items())
     return f"{command}  # only the first sentences of files: {numbers}" if first else command

@@ -42,6 +42,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _table(selected: Sequence[Undecided]) -> str:
+    """Format a table of sentences: words, number of words, entropy per word in nats, file and line."""
     rows = [("sentence", "words", "entropy per word", "place")]
     for sentence, entropy in selected:
         words = clip(" ".join(sentence.forms), SHOWN)

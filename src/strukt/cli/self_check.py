@@ -22,11 +22,13 @@ TOLERANCE = 1e-9
 """Maximum difference from the reference in float64, relative to 1 plus the magnitude of the expected value."""
 
 LENGTHS = (7, 4, 1, 0)
+"""Lengths of the items in the batch of each structure; those above the size of the batch are reduced to it."""
 
 NOT_CHECKED = "not checked"
 """The verdict on kernels that were not checked, because time ran out."""
 
 Oracle = Callable[[Any], Tensor]
+"""A function that computes an operator of a distribution, or of the argument and value of a mapping."""
 
 
 def _derivative(structure: Any) -> Tensor:
@@ -50,6 +52,7 @@ ORACLES: dict[str, Oracle] = {
 
 
 def _gradient(mapped: tuple[Tensor, Tensor]) -> Tensor:
+    """Return the gradient, with respect to the argument of a mapping, of the sum of squares of its value."""
     gradient: Tensor = torch.autograd.grad(mapped[1].square().sum(), mapped[0])[0]
     return gradient
 
@@ -70,6 +73,7 @@ MAPPINGS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64, device: str = "cpu") -> Any:
+    """Return the distribution of a structure for a batch of random scores with the lengths `LENGTHS`."""
     lengths = [min(length, subject.size + 3) for length in LENGTHS]
     case = subject.case((len(LENGTHS),), lengths=lengths, size=subject.size + 3)
     case = replace(case, lengths=case.lengths.to(device))
@@ -79,6 +83,7 @@ def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64, device: st
 def _of_mapping(
     mapping: Callable[[Tensor], Tensor], dtype: torch.dtype = torch.float64, device: str = "cpu"
 ) -> tuple[Tensor, Tensor]:
+    """Return a random argument ``(4, 7)`` of a mapping, and its value."""
     x = torch.randn(4, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(device, dtype)
     return x.requires_grad_(), mapping(x)
 
@@ -119,6 +124,7 @@ def check_kernels(backends: Iterable[str], seconds: float = math.inf) -> Iterato
 
 
 def _verdict(structure: str, backend: str, oracle: str) -> str:
+    """Compare an operator with the reference; return "ok", the error that it raised, or the largest difference."""
     expected = _computed(structure, "reference", oracle)
     try:
         result = _computed(structure, backend, oracle)
@@ -130,6 +136,7 @@ def _verdict(structure: str, backend: str, oracle: str) -> str:
 
 
 def _computed(structure: str, backend: str, oracle: str) -> Tensor:
+    """Return the result of an operator with a backend, as a tensor in float64 on the CPU."""
     device = "cuda" if backend == "gpu" else "cpu"
     with dispatch.using(backend):
         result = oracles_of(structure)[oracle](STRUCTURES[structure](device=device))

@@ -92,7 +92,7 @@ def _freeze_garbage_collection() -> None:
 
 
 def _names(folders: list[str]) -> dict[str, str]:
-    """Return the folder of each model by its name: the last part of its path, even if that is a link."""
+    """Return the folders of models by name: the name is the last part of the path, even if that is a link."""
     names: dict[str, str] = {}
     for folder in folders:
         name = printable(Path(os.path.abspath(folder)).name)
@@ -105,6 +105,7 @@ def _names(folders: list[str]) -> dict[str, str]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on a host and a port; raise `UsageError` if that is not possible."""
     if not 0 <= port <= LARGEST_PORT:
         raise console.UsageError(f"--port is {port}; expected 0 to {LARGEST_PORT}, where 0 is any free port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

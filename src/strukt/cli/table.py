@@ -60,4 +60,5 @@ def detailed(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _cell(column: str, value: float) -> str:
+    """Format a value: without decimal places in the column `gold`, with two in all others."""
     return f"{value:,.0f}" if column == "gold" else f"{value:.2f}"

@@ -51,6 +51,7 @@ def kernels() -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def _compute(make: Callable[..., Any], calls: Callable[[Any], Iterator[Callable[[], object]]]) -> None:
+    """Make a structure or a mapping in each dtype, and run the calls that use its kernels."""
     def run(dtype: Any) -> None:
         for call in calls(make(dtype)):
             with suppress(NotImplementedError):  # not every structure has every operator
@@ -60,6 +61,7 @@ def _compute(make: Callable[..., Any], calls: Callable[[Any], Iterator[Callable[
 
 
 def _in_both(use: Callable[[Any], object]) -> None:
+    """Call a function with each dtype that kernels are compiled for, float32 and float64."""
     import torch
 
     for dtype in (torch.float32, torch.float64):

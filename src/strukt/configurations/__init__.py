@@ -3,7 +3,7 @@
 Each configuration is a file `NAME.yaml` in this folder; those of published models are in `published/`. The first
 line names the task, and says what the configuration is for, or where it was published::
 
-    # strukt train cogs: Table 1 of Wu and Tu (2023)
+    # strukt train cogs: COGS in Table 2 of Wu and Tu (2023)
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def configurations() -> dict[str, Configuration]:
 
 
 def _read(path: Path) -> Configuration:
+    """Return the configuration of a file, from its name and its first line."""
     with path.open(encoding="utf-8") as stream:
         first = _FIRST_LINE.fullmatch(stream.readline())
     if first is None:
