@@ -56,9 +56,10 @@ _PACKAGES = (
     "testing",
     "viz",
 )
-"""The packages and modules that need no extra; ``strukt.nn`` works without an import of its own."""
+"""Packages and modules that need no extra. They are imported on first use: ``import strukt`` suffices for
+``strukt.nn``."""
 
-_HOMES = {  # of everything but structures
+_HOMES = {
     "DataError": "strukt.errors",
     "GaussianPrior": "strukt.structures.hmm.priors",
     "InfeasibleError": "strukt.errors",
@@ -98,6 +99,7 @@ _HOMES = {  # of everything but structures
     "sparsemax": "strukt.mappings",
     "load": "strukt.train.saved_model",
 }
+"""The module of each public name; names that are not listed are in `strukt.distributions`."""
 
 __all__ = [
     "CTC",

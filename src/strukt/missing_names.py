@@ -1,4 +1,4 @@
-"""Names that users look for in `strukt` and `strukt.nn` in vain: the error says what to use."""
+"""Errors for names that `strukt` and `strukt.nn` lack: they say what to use instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAYERS = (
     "Transformer",
     "TreeGCN",
 )
-"""Layers of `strukt.nn`, listed so that a lookup in `strukt`, even one that only tries, does not load PyTorch."""
+"""Layers of `strukt.nn`, listed so that looking up a missing name, as `hasattr` does, does not load PyTorch."""
 
 _PACKAGES_WITH_EXTRAS = ("hf", "onnx", "scale", "serve", "sklearn", "spacy")
 """Packages that are not imported with `strukt`, as they need an extra."""
@@ -50,10 +50,15 @@ _CLASSES = {
     "TreeCRF": "strukt.SpanTree",
     "TreeLSTM": "strukt.nn.ChildSumTreeLSTM",
 }
+"""Names that strukt lacks, most of them of classes in other libraries, and what to use instead."""
 
 
 def missing_name(module: str, name: str) -> AttributeError:
-    """Return the error for a name that a module lacks; it tells where strukt has a class of this name.
+    """Return the error for a name that a module lacks; it says what to use instead, if that is known.
+
+    Args:
+        module: The module, such as `strukt.nn`.
+        name: The name.
 
     Examples:
         >>> print(missing_name("strukt", "CRF"))

@@ -17,7 +17,9 @@ from strukt.errors import DataError
 def write_tensor_file(
     path: str | os.PathLike[str], tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write a temporary file in the same folder, then rename it. An existing file keeps its mode.
+    """Write tensors to a file, atomically: a temporary file in the same folder is renamed.
+
+    If the file existed before, it keeps its mode.
 
     Args:
         path: The file.
@@ -43,6 +45,9 @@ def write_tensor_file(
 
 
 def _flush_to_disk(path: Path) -> None:
-    # A rename may reach the disk before the content does; after a power cut the file would be empty.
+    """Write the content of a file to disk.
+
+    Otherwise, its renaming might reach the disk first; after a power cut, the file would be empty.
+    """
     with open(path, "rb+") as file:
         os.fsync(file.fileno())

@@ -21,12 +21,12 @@ LARGEST = 1e15
 score below ``-LARGEST`` forbids a part."""
 
 ASYMMETRY = 1e-4
-"""Tolerance for the asymmetry of a kernel: the largest difference between mirrored entries, relative to the
-largest absolute entry."""
+"""Tolerance for the asymmetry of the kernel of a determinantal point process: the largest difference between
+mirrored entries, relative to the largest absolute entry."""
 
 NEGATIVITY = 10.0
-"""Tolerance for negative eigenvalues of a kernel ``(n, n)``, as a multiple of machine epsilon times n times its
-largest absolute eigenvalue."""
+"""Tolerance for negative eigenvalues of such a kernel ``(n, n)``, as a multiple of machine epsilon times n times
+its largest absolute eigenvalue."""
 
 
 def _items(mask: Tensor) -> str:
@@ -36,6 +36,7 @@ def _items(mask: Tensor) -> str:
 
 
 def _check_feasible(_events: Tensor, scores: Tensor) -> None:
+    """Check best scores; see `require_feasible`."""
     infeasible = scores == -torch.inf
     if bool(infeasible.any()):
         raise InfeasibleError(
@@ -45,6 +46,7 @@ def _check_feasible(_events: Tensor, scores: Tensor) -> None:
 
 
 def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> None:
+    """Check scores; see `require_scores`."""
     if not scores.numel() or bool(scores.amax() <= LARGEST):
         return
     wrong = ~(scores <= LARGEST) & within(lengths, scores.shape[1:], extents)
@@ -57,6 +59,7 @@ def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str
 
 
 def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> None:
+    """Check lengths; see `require_lengths`."""
     if not lengths.numel():
         return
     least, most = lengths.aminmax()
@@ -68,6 +71,7 @@ def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> None
 
 
 def _check_prefixes(mask: Tensor) -> None:
+    """Check that a mask has no holes; see `require_prefixes`."""
     wrong = (mask != 0) & (mask != 1)
     if bool(wrong.any()):
         item, position = wrong.nonzero()[0].tolist()
@@ -85,6 +89,7 @@ def _check_prefixes(mask: Tensor) -> None:
 
 
 def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch_axes: int = 1) -> None:
+    """Check values by the mask of those that are valid; see `require_values`."""
     if not bool(valid.all()):
         index = tuple((~valid).nonzero()[0].tolist())
         axes = ("batch item", index[:batch_axes]), ("position", index[batch_axes:])
@@ -95,10 +100,12 @@ def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch
 
 
 def _number(index: tuple[int, ...]) -> str:
+    """Return an index as text, without round brackets if it has a single axis."""
     return str(index[0]) if len(index) == 1 else str(index)
 
 
 def _check_structures(events: Tensor, valid: Tensor, kind: str) -> None:
+    """Check events by the mask of those that are valid; see `require_structures`."""
     if not bool(valid.all()):
         _, *index = (~valid).nonzero()[0].tolist()  # the first axis is added by the caller
         wrong = events.reshape(valid.numel(), -1)[~valid.reshape(-1)][0].tolist()
@@ -107,6 +114,7 @@ def _check_structures(events: Tensor, valid: Tensor, kind: str) -> None:
 
 
 def _check_sizes(low: Tensor, high: Tensor) -> None:
+    """Check ranges of sizes; see `require_sizes`."""
     wrong = (low < 0) | (high < low)
     if bool(wrong.any()):
         raise ValueError(
@@ -116,6 +124,7 @@ def _check_sizes(low: Tensor, high: Tensor) -> None:
 
 
 def _check_kernels(kernels: Tensor, lengths: Tensor) -> None:
+    """Check the kernels of determinantal point processes; see `require_kernels`."""
     used = torch.where(within(lengths, kernels.shape[1:], [0, 0]), kernels, torch.zeros_like(kernels))
     if not used.numel():
         return
@@ -146,6 +155,7 @@ def _check_kernels(kernels: Tensor, lengths: Tensor) -> None:
 
 
 def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> None:
+    """Check that two distributions have the same set of structures; see `require_equal`."""
     wrong = (mine != theirs).unsqueeze(-1).flatten(1).any(1)
     if bool(wrong.any()):
         raise ValueError(
@@ -203,7 +213,7 @@ require_values = _guard(
     "(Tensor values, Tensor valid, str name, str expected, int batch_axes=1) -> Tensor",
     _check_values,
 )
-"""``(values, valid, name, expected, batch_axes=1)``: raise an error if a value is False in the mask ``valid``.
+"""``(values, valid, name, expected, batch_axes=1)``: raise an error if the mask ``valid`` is False for a value.
 
 The mask has the shape of the values, of which the first ``batch_axes`` axes are batch axes. The message says that
 ``name`` holds the value, and what is expected. The error is OutOfRangeError for NaN and infinity, and ValueError
@@ -230,8 +240,9 @@ require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _
 """``(low, high)``, ``(batch,)`` each: raise ValueError unless 0 <= low <= high."""
 
 require_kernels = _guard("require_kernels", "(Tensor kernels, Tensor lengths) -> Tensor", _check_kernels)
-"""``(kernels, lengths)``: raise ValueError unless all kernels ``(batch, n, n)`` are finite, symmetric and positive
-semidefinite within the lengths ``(batch,)``, up to `ASYMMETRY` and `NEGATIVITY`."""
+"""``(kernels, lengths)``: raise ValueError unless the first ``lengths[b]`` rows and columns of each kernel b are
+finite, symmetric and positive semidefinite, up to `ASYMMETRY` and `NEGATIVITY`. The kernels are
+``(batch, n, n)``, and the lengths ``(batch,)``."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
 """``(mine, theirs, name)``: raise ValueError if two tensors ``(batch, ...)`` that determine the set of structures

@@ -27,7 +27,7 @@ def several(events: Tensor, axis: int) -> Tensor:
 
 
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
-    """Return events as a LongTensor, after checking that they have integers and the right shape.
+    """Return events as a LongTensor, after checking that they are integers and have the right shape.
 
     Args:
         value: The events; their shape ends in ``event_shape``, after axes that broadcast with ``batch_shape``.
@@ -75,10 +75,10 @@ def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torc
 
 
 def sample_shape(value: Any, member: str = "") -> torch.Size:
-    """Return the leading axes of samples as a ``torch.Size``.
+    """Return a ``sample_shape``, the sizes of the leading axes of samples, as a ``torch.Size``.
 
     Args:
-        value: The argument.
+        value: The ``sample_shape`` that a user passed to a method.
         member: Name of the method, for the message, if the shape is its first argument; empty if it is a keyword.
 
     Raises:

@@ -24,7 +24,8 @@ def lengths(
 ) -> Tensor:
     """Return lengths, a tensor or a list, as a LongTensor of shape ``batch_shape`` on a device.
 
-    A program traced by ``torch.compile`` checks no lengths, but clamps them to 0 to ``longest``.
+    A program traced by ``torch.compile`` does not check a tensor of lengths, but clamps it to between 0 and
+    ``longest``.
 
     Args:
         value: The lengths, on the CPU or on ``device``; None for ``longest`` in every item.

@@ -146,7 +146,7 @@ def are_ordinary(values: tuple[Tensor, ...], may_wait: bool) -> bool:
 def without_extremes(score: Tensor) -> Tensor:
     """Replace scores below -1e15 by -inf, such as masks filled with ``torch.finfo(...).min``.
 
-    The argument is not modified. It is returned itself if it is on the CPU and has no such scores.
+    The argument is not modified. A tensor on the CPU without such scores is returned as it is, not copied.
 
     Examples:
         >>> without_extremes(torch.tensor([1.0, torch.finfo(torch.float32).min]))
