@@ -22,7 +22,8 @@ def all_matches(pattern: re.Pattern[str], text: str) -> list[str]:
     r"""Return all matches of a pattern; takes O(n) time for n characters, in addition to the search.
 
     Args:
-        pattern: A pattern that contains `ATTACHED` wherever a character may have others attached.
+        pattern: A pattern without groups that capture text; it contains `ATTACHED` wherever a character may have
+            others attached.
         text: Any text. In the search, all attached characters but the joiner look alike.
 
     Examples:

@@ -171,8 +171,9 @@ def _require_bounds(**bounds: int) -> None:
 
 
 def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int, most: int) -> list[list[int]]:
+    """Cut indices of sentences, in ascending order of length, into batches of at most `most` sentences."""
     result: list[list[int]] = []
-    for index in order:  # ascending lengths, so each sentence is the longest of its batch so far
+    for index in order:  # each sentence is the longest of its batch so far
         size = len(result[-1]) + 1 if result else 0
         if 1 < size <= most and size * max(lengths[index], 1) <= max_tokens:
             result[-1].append(index)

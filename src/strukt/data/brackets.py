@@ -162,7 +162,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         report: Called with each problem.
 
     Raises:
-        DataError: If the file is empty, or if `files.lines` raises it.
+        DataError: If `files.lines` raises it; with the default report, also if the file is empty.
     """
     reader = LineReader(source, report, "tree", _is_blank)
     pending: list[str] = []
@@ -197,7 +197,7 @@ def parse(block: Block, report: Report) -> Tree | None:
 
 
 def is_tree(text: str) -> bool:
-    """Return whether a line is a tree with two or more pairs of brackets, or begins with `(ROOT`, `(TOP` or `(S1`.
+    """Return True if a line is a tree of two or more pairs of brackets, or begins with `(ROOT`, `(TOP` or `(S1`.
 
     Any other single pair of brackets counts as text.
 
@@ -215,4 +215,5 @@ def is_tree(text: str) -> bool:
 
 
 def _is_blank(text: str) -> bool:
+    """Return True if a line has no brackets and no words; no-break spaces count as words."""
     return TOKEN.search(text) is None

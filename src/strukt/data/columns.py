@@ -134,6 +134,7 @@ def missing(sentence: Sentence, index: int = 1) -> Iterator[Problem]:
 
 
 def _faults(row: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the broken rule, the message and the remedy for each fault in the columns of a line."""
     if len(row) > len(COLUMNS):
         yield "column-count", f"expected word and tag, found {len(row)} columns", "keep these two: cut -f1,2 FILE"
     if len(row) == 1 and " " in row[0]:
@@ -154,6 +155,7 @@ def _index(name: str) -> int:
 
 
 def _put(row: list[str], index: int, text: str) -> None:
+    """Set the column of a line at an index, or append it; the columns before it must be present."""
     if index > len(row):
         raise ValueError(f"the word {row[0]!r} has no {COLUMNS[index - 1]}; give that column as well")
     row[index : index + 1] = [text]

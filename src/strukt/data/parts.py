@@ -103,6 +103,7 @@ def check_parts(parts: Sequence[Part], length: int) -> None:
 
 
 def _is_place(kind: str, place: Sequence[Any], length: int) -> bool:
+    """Return True if a sentence of `length` words has a part of this kind at this place."""
     if not all(type(number) is int for number in place):
         return False
     first, last = place[0], place[-1]

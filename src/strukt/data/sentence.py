@@ -34,7 +34,7 @@ class Sentence(Shown, ABC):
     A subclass implements `forms`, `column`, `annotated` and `with_misc`.
 
     Attributes:
-        block: The lines of the file that the sentence was read from, with its name and the number of the first.
+        block: The lines of the sentence, with the name of its file and the number of its first line.
 
     Examples:
         >>> from strukt.data import conllu

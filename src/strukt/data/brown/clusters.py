@@ -26,7 +26,8 @@ def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) ->
         clusters: Number of clusters, c.
 
     Returns:
-        The cluster of each word, 0 to c - 1; words without neighbours are in the last cluster.
+        The cluster of each word, 0 to c - 1: cluster 0 has the most frequent word, and each next cluster the most
+        frequent of the remaining words. Words without neighbours are in the last cluster.
 
     Raises:
         ValueError: If `clusters` is below 1, or above the number of words that have neighbours, or one of these
@@ -83,7 +84,7 @@ def read_clusters(source: Source) -> dict[str, int]:
 
 
 def _pairs(texts: Iterable[Sequence[int]]) -> tuple[Indices, Indices, Counts]:
-    """Count bigrams: return first words, second words, and the number of occurrences."""
+    """Return the p distinct bigrams: first words, second words, and numbers of occurrences, ``(p,)`` each."""
     parts = [np.asarray(text, dtype=np.int64) for text in texts if len(text) > 1]
     pairs = np.concatenate([np.stack([text[:-1], text[1:]], 1) for text in parts] or [np.zeros((0, 2), np.int64)])
     pairs, counts = np.unique(pairs, axis=0, return_counts=True)
@@ -93,14 +94,25 @@ def _pairs(texts: Iterable[Sequence[int]]) -> tuple[Indices, Indices, Counts]:
 def _grouped(
     words: int, ends: Indices, others: Indices, counts: Counts
 ) -> tuple[Indices, Indices, Counts]:
-    """Group bigrams by the word at one end: return where each word's neighbours begin, neighbours, and counts."""
+    """Group bigrams by one of their two words.
+
+    Args:
+        words: Size of the vocabulary, v.
+        ends: ``(p,)``, the words by which the p bigrams are grouped.
+        others: ``(p,)``, the other word of each bigram.
+        counts: ``(p,)``, the number of occurrences of each bigram.
+
+    Returns:
+        The index at which the group of each word begins, ``(v + 1,)``, the last one being p; and the other words
+        and the counts, group by group.
+    """
     order = np.argsort(ends, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=words))])
     return starts.astype(np.int64), others[order], counts[order]
 
 
 def _numbered(slots: Indices) -> Indices:
-    """Renumber the slots 0, 1, ... in order of first occurrence."""
+    """Replace the slots by numbers 0, 1, ... in order of first occurrence."""
     _, first, inverse = np.unique(slots, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first, kind="stable"), kind="stable")
     numbered: Indices = rank[inverse]

@@ -24,7 +24,9 @@ def slots_of(
     right: Counts,
     clusters: int,
 ) -> Indices:
-    """Return the slot of each word, from 0 to c, where one slot stays free; -1 for words that are not in `order`.
+    """Return the cluster of each word as the number of a slot, ``(v,)``; -1 for words that are not in `order`.
+
+    There are c + 1 slots, from 0 to c, of which one stays empty.
 
     Let n_ab be the number of bigrams whose first word is in cluster a and whose second word is in b, l_a the
     number of all bigrams whose first word is in a, r_b the number of all whose second word is in b, and N the
@@ -86,13 +88,14 @@ def slots_of(
 
 @inner
 def _change(table: Counts, n: Counts, k: int, sign: float) -> None:
-    """Add (or subtract) the contribution of cluster k to the cost of all pairs of other clusters."""
+    """Add the contribution of cluster k, times `sign`, to the cost of merging each pair of other clusters."""
     _change_beside(table, n[:, k], k, sign)
     _change_beside(table, n[k], k, sign)
 
 
 @inner
 def _change_beside(table: Counts, pairs: Counts, k: int, sign: float) -> None:
+    """Do what `_change` does, for bigrams in one direction; ``pairs[a]`` is the number of those of a and k."""
     for a in range(len(pairs)):
         if pairs[a] > 0 and a != k:
             for b in range(a + 1, len(pairs)):
@@ -102,7 +105,7 @@ def _change_beside(table: Counts, pairs: Counts, k: int, sign: float) -> None:
 
 @inner
 def _refresh(table: Counts, n: Counts, used: NDArray[np.bool_], k: int) -> None:
-    """Recompute the part of the cost in the table for merging cluster k with each other cluster."""
+    """Recompute the entries of the table for merging cluster k with each other cluster."""
     for other in range(len(n)):
         if used[other] and other != k:
             a, b = min(k, other), max(k, other)
@@ -118,7 +121,7 @@ def _refresh(table: Counts, n: Counts, used: NDArray[np.bool_], k: int) -> None:
 def _cheapest(
     table: Counts, n: Counts, used: NDArray[np.bool_], lefts: Counts, rights: Counts
 ) -> tuple[int, int]:
-    """Return the two clusters whose merging costs the least average mutual information."""
+    """Return the two clusters whose merging loses the least average mutual information, in ascending order."""
     rows, columns = n.sum(1), n.sum(0)
     alone = rows * np.log(np.maximum(lefts, 1.0)) + columns * np.log(np.maximum(rights, 1.0))
     best, first, second = np.inf, 0, 0
@@ -135,10 +138,11 @@ def _cheapest(
 
 @inner
 def _joined(x: float, y: float) -> float:
-    """Return h(x) + h(y) - h(x + y), the cost of merging two counts; 0 if one of them is 0."""
+    """Return h(x) + h(y) - h(x + y), the cost of adding two counts; it is 0 if one of them is 0."""
     return _h(x) + _h(y) - _h(x + y) if x > 0 and y > 0 else 0.0
 
 
 @inner
 def _h(x: float) -> float:
+    """Return x log x; 0 if x is 0."""
     return x * np.log(x) if x > 0 else 0.0

@@ -74,12 +74,14 @@ def check_listops(source: Source, report: Report) -> None:
 
 
 def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
+    """Collect the problems of labelled sentences; count the sentences without problems, and their classes."""
     for sentence in sentences:
         if report.accepts(sentence, sentence.problems()) and sentence.label is not None:
             report.count_labels("class", [sentence.label])
 
 
 def _count_numbers(sentences: Iterable[Sentence], report: Report, largest: int | None) -> None:
+    """Collect the problems of sentences of numbers; count the sentences without problems."""
     for sentence in sentences:
         if problem := synthetic.number_problem(sentence, largest):
             report.add(problem)

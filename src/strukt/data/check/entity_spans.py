@@ -18,24 +18,24 @@ from strukt.data.files import Source
 
 
 def check_conllu(source: Source, report: Report, partial: bool = False) -> None:
-    """Check the `Entity=` notes of CoNLL-U; with ``partial``, sentences may have further entities."""
+    """Check the `Entity=` notes of CoNLL-U; with ``partial``, there may be entities that are not annotated."""
     _check(entity_notes.read(source, report.add), report, partial)
 
 
 def check_columns(source: Source, report: Report, partial: bool = False) -> None:
-    """Check layers of BIO labels; with ``partial``, sentences may have further entities."""
+    """Check layers of BIO labels; with ``partial``, there may be entities that are not annotated."""
     _check(layers.read(source, report.add), report, partial)
 
 
 def check_json_lines(source: Source, report: Report, partial: bool = False) -> None:
-    """Check entities in JSON lines; with ``partial``, sentences may have further entities."""
+    """Check entities in JSON lines; with ``partial``, there may be entities that are not annotated."""
     _check(json_lines.read(source, report.add), report, partial)
 
 
 def _check(sentences: Iterable[Sentence], report: Report, partial: bool) -> None:
-    """Collect the problems of a corpus, and count the sentences that can be learnt from.
+    """Collect the problems of a corpus; count the sentences without problems, and their entities.
 
-    With ``partial``, sentences may have further entities, which are not annotated.
+    With ``partial``, there may be entities that are not annotated.
     """
     problems = partial_entity_problems if partial else entity_problems
     for sentence in sentences:

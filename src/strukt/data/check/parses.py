@@ -59,6 +59,7 @@ def check_constituency(source: Source, report: Report, partial: bool = False) ->
 
 
 def _annotated(labels: Iterable[str]) -> Iterator[str]:
+    """Return the labels without `UNANNOTATED`."""
     return (label for label in labels if label != UNANNOTATED)
 
 

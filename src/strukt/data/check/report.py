@@ -70,10 +70,7 @@ class Report:
             self.problems.append(problem)
 
     def accepts(self, sentence: Sentence, problems: Iterable[Problem]) -> bool:
-        """Add the problems of a sentence; return whether it is accepted.
-
-        It is accepted, and counted, if it has no problems other than repaired ones.
-        """
+        """Add the problems of a sentence; count it and return True if it has none other than repaired ones."""
         before = self.problem_count
         for problem in problems:
             self.add(problem)

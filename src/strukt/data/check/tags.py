@@ -144,12 +144,14 @@ def line_of(checked: sentence.Sentence, position: int) -> int:
 def _column_problems(
     checked: columns.Sentence, tags: Sequence[str], constraints: str | None, partial: bool
 ) -> Iterator[Problem]:
+    """Return the problems with the tags of a sentence in a column file; see `check_columns`."""
     if constraints:
         return (partial_scheme_problems if partial else scheme_problems)(checked, tags, constraints)
     return iter(()) if partial else span_problems(checked, tags)
 
 
 def _remedy(tag: str, scheme: Scheme) -> str:
+    """Return the remedy for a tag that breaks a scheme."""
     kind = tag[1:]
     if scheme.name == "BIO" and scheme.has(tag):
         return f"begin the span with B{kind}"

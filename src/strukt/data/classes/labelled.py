@@ -59,6 +59,7 @@ class Sentence(LineSentence, classes.Sentence):
 
     @property
     def _text(self) -> str:
+        """The words as they are written: the second field, or the only one."""
         return self.fields[:2][-1]
 
 

@@ -36,7 +36,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Return whether no two arcs of a tree cross, including the arc from the root, which comes before word 1.
+    """Return True if no two arcs of a tree cross, including the arc from the root, which comes before word 1.
 
     Arcs are visited from left to right, with a stack of open arcs; in a projective tree they close in the reverse
     order of opening.
@@ -93,10 +93,10 @@ def no_words(sentence: Sentence) -> Problem:
 
 
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield what keeps a sentence from being a single-rooted dependency tree with labelled arcs.
+    """Yield the problems that keep a sentence from being a single-rooted dependency tree with labelled arcs.
 
-    These are a lack of words, and words without a head or a relation. If every word has a head, a missing root,
-    further roots and the first cycle are problems, too.
+    They are a lack of words, and words without a head or a relation; if every word has a head, also a missing
+    root, further roots, and the first cycle.
 
     Args:
         sentence: The sentence to check.
@@ -130,7 +130,10 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
 
 
 def partial_tree_problems(sentence: Sentence) -> Iterator[Problem]:
-    """Yield everything that keeps partly annotated heads from being completed to a single-rooted tree.
+    """Yield the problems that keep partly annotated heads from being completed to a single-rooted tree.
+
+    They are a lack of words, words with a relation and no head, further roots, a cycle, and forbidden parts that
+    the file describes wrongly.
 
     Examples:
         >>> from strukt.data import conllu

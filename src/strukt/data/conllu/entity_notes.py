@@ -238,7 +238,7 @@ class _Counted:
 
 
 def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -> tuple[str, ...] | None:
-    """Return the fields of mentions as declared in this sentence, or else as declared ``before``."""
+    """Return the fields of mentions that the sentence declares, or, if it declares none, those ``before`` it."""
     fields = before
     for number, text in enumerate(block.lines, block.line):
         if match := _DECLARATION.fullmatch(text):
@@ -254,6 +254,7 @@ def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -
 def _sentence(
     plain: reading.Sentence, fields: tuple[str, ...] | None, is_first: bool, report: Report
 ) -> Sentence:
+    """Return a sentence with the mentions in its notes; report each malformed or misplaced mention."""
     for problem in misplaced(plain.block):
         report(problem)
     mentions = Mentions(plain, fields, report)

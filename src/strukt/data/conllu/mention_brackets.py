@@ -29,7 +29,7 @@ _PART = re.compile(r"\[\d+/\d+\]$")
 
 
 def is_type(label: str) -> bool:
-    """Return whether a type can be written in a note.
+    """Return True if a type can be written in a note.
 
     Examples:
         >>> is_type("person"), is_type("work-of-art"), is_type("_")
@@ -78,6 +78,7 @@ class Mentions:
             self._problem(message, f"write {identifier}) at its last word", position)
 
     def _begin(self, values: list[str], position: int, is_single: bool) -> None:
+        """Open a mention with these values of its fields; if it is of a single word, close it, too."""
         identifier = values[0]
         index = (self._fields or NEW_FIELDS).index("etype")
         label = values[index] if index < len(values) else ""
@@ -94,6 +95,7 @@ class Mentions:
             self._open.append((identifier, position, label))
 
     def _close(self, identifier: str, position: int) -> None:
+        """Close the open mention with this identifier that was opened last."""
         if _PART.search(identifier):
             return  # reported already, where it begins
         for index in range(len(self._open) - 1, -1, -1):
@@ -120,13 +122,16 @@ def misplaced(block: Block) -> Iterator[Problem]:
 
 
 def with_note(misc: str, value: str) -> str:
-    """Return a MISC cell without its notes on mentions; then add the note `Entity=value`, unless it is empty."""
+    """Return a MISC cell with the note `Entity=value` in place of all notes on mentions.
+
+    If the value is empty, these notes are only removed.
+    """
     kept = "|".join(note for note in misc.split("|") if not note.startswith(_NOTES)) or NONE
     return add_note(kept, "Entity", value) if value else kept
 
 
 def notes(entities: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
-    """Return the note of each word, empty if no mention begins or ends there; outer mentions enclose inner ones.
+    """Return the value of each word's note `Entity=`; it is empty if no mention begins or ends at the word.
 
     Args:
         entities: The mentions, outer ones before inner ones.

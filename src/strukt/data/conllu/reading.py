@@ -203,11 +203,13 @@ class Sentence(sentence.Sentence):
         return self.annotated(misc=misc)
 
     def _with_tree(self, lines: list[str], tree: Tree) -> list[str]:
+        """Return the lines with a tree in a comment; raise ValueError if the sentence has other words."""
         if message := constituency.difference(tree, self.words):
             raise ValueError(f"tree: {message}; give a tree over the words of the sentence")
         return with_comment(lines, constituency.KEY, tree)
 
     def _rows(self) -> Iterator[list[str]]:
+        """Yield the columns of each line that is not a comment."""
         return (text.split("\t") for text in self.block.lines if not text.startswith("#"))
 
 

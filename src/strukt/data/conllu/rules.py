@@ -87,7 +87,10 @@ def comment(key: str) -> re.Pattern[str]:
 
 
 def with_comment(lines: Sequence[str], key: str, value: object) -> list[str]:
-    """Return the lines of a sentence with this comment, in place of all with its key or before the words."""
+    """Return the lines of a sentence with the comment `# key = value`, in place of all comments with this key.
+
+    If there are none, it comes after all other comments.
+    """
     old = [index for index, line in enumerate(lines) if comment(key).fullmatch(line)]
     place = old[0] if old else sum(line.startswith("#") for line in lines)
     kept = [line for index, line in enumerate(lines) if index >= place and index not in old]
@@ -95,7 +98,10 @@ def with_comment(lines: Sequence[str], key: str, value: object) -> list[str]:
 
 
 class _Parser:
-    """Check the lines of one sentence, with one rule per method."""
+    """Check the lines of one sentence, and collect its words.
+
+    `take` reads each line; after the last line, `finish` checks the sentence as a whole.
+    """
 
     def __init__(self, block: Block, report: Report) -> None:
         self.words: list[Word] = []
@@ -142,6 +148,7 @@ class _Parser:
                 self._problem("head", message, f"use 0 to {len(self.words)}, or _", word.line)
 
     def _column_count(self, row: list[str], number: int) -> None:
+        """Report that a line does not have ten columns, with a remedy that fits its contents."""
         remedy = "separate the columns by one TAB each"
         if len(row) == 1:
             cells = row[0].split()

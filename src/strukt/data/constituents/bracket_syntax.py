@@ -40,7 +40,7 @@ class BracketError(ValueError):
         rule: Short name of the broken rule.
         message: The fault and what was expected.
         remedy: How to fix it.
-        offset: Position in the text, in characters from 0.
+        offset: Position of the fault in the text, in characters from 0.
 
     Examples:
         >>> from strukt.data.constituents.bracket_syntax import parse
@@ -81,7 +81,7 @@ def parse(text: str) -> tuple[Node, ...]:
 
 
 class _Parser:
-    """Consume the tokens; node `index` is stored as `labels[index]`, `starts[index]` and so on."""
+    """Consume the tokens of a tree; node `index` is stored as `_labels[index]`, `_starts[index]` and so on."""
 
     def __init__(self) -> None:
         self._labels: list[str] = []
@@ -120,6 +120,7 @@ class _Parser:
         return nodes if nodes[0].word is None else (Node("", 0, 1), *nodes)
 
     def _begin(self, offset: int) -> None:
+        """Open a node, whose label may follow."""
         if self._open:
             parent = self._open[-1]
             if self._words[parent] is not None:
@@ -134,6 +135,7 @@ class _Parser:
         self._words.append(None)
 
     def _close(self, offset: int) -> None:
+        """Close the innermost open node, which must have a word below it."""
         node = self._open.pop()
         if self._starts[node] == self._leaves:
             label = self._labels[node]
@@ -142,6 +144,7 @@ class _Parser:
         self._ends[node] = self._leaves
 
     def _word(self, token: str, offset: int) -> None:
+        """Set the word of the innermost open node, which must have neither a word nor children."""
         node = self._open[-1]
         if (first := self._words[node]) is not None:
             message = f"the bracket {self._labels[node]} holds two words, {first!r} and {token!r}"
@@ -153,6 +156,7 @@ class _Parser:
 
 
 def _after_tree(token: str, offset: int) -> BracketError:
+    """Return the error for a token after the end of the tree."""
     if token == "(":
         message = "a tree begins on the line where another one ends"
         return BracketError("second-tree", message, "begin each tree on a line of its own", offset)
@@ -165,11 +169,13 @@ def _after_tree(token: str, offset: int) -> BracketError:
 
 
 def _no_tree(token: str, offset: int) -> BracketError:
+    """Return the error for a token in place of the bracket that opens the tree."""
     message = f"expected a tree in brackets, found {token!r}"
     remedy = f"write trees, such as (ROOT (NP (NN tea))); {PLAIN_TEXT}"
     return BracketError("no-tree", message, remedy, offset)
 
 
 def _bare_word(word: str | None, offset: int) -> BracketError:
+    """Return the error for a word that has siblings, so that its bracket has no tag."""
     message = f"the word {word!r} stands beside brackets and has no tag"
     return BracketError("leaf", message, "write (TAG word)", offset)

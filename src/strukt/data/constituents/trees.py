@@ -202,6 +202,7 @@ def unescape(word: str) -> str:
 
 
 def _leaves(words: Sequence[str], tags: Sequence[str]) -> list[Node]:
+    """Return a preterminal for each word, with word and tag escaped; raise ValueError if there cannot be one."""
     if len(words) != len(tags):
         raise ValueError(f"got {len(words)} words and {len(tags)} tags; give one tag for each word")
     if not words or "" in words or "" in tags:
@@ -211,11 +212,13 @@ def _leaves(words: Sequence[str], tags: Sequence[str]) -> list[Node]:
 
 
 def _covered(constituents: Iterable[tuple[int, int, str]], length: int) -> list[tuple[int, int, str]]:
+    """Return the constituents, after one with an empty label over all words if the first does not cover them."""
     spans = list(constituents)
     return spans if spans and spans[0][:2] == (0, length) else [(0, length, ""), *spans]
 
 
 def _no_span(start: int, end: int, label: str, length: int) -> ValueError:
+    """Return the error for a constituent that is outside the words, crosses another, or is out of order."""
     if not 0 <= start < end <= length:
         expected = f"is not a span of {length} words"
     else:

@@ -100,7 +100,7 @@ def fetch(
 
 
 def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
-    """Fetch the missing bytes, retrying as needed; return whether the file has the expected digest."""
+    """Fetch the missing bytes, retrying as needed; return True if the file has the expected digest."""
     failures, furthest = 0, part.size
     while True:
         try:
@@ -116,6 +116,7 @@ def _arrives(part: PartialFile, wait: Wait, progress: Progress) -> bool:
 
 
 def _refuse(part: PartialFile) -> NoReturn:
+    """Remove the partial file, and raise a `DataError` that names its digest, which is wrong."""
     actual = digest(part.path)
     part.drop()
     raise DataError(f"the server sent another file, with {actual}; expected {part.expected}", part.address)
@@ -175,12 +176,13 @@ def _chunks(answer: Any) -> Iterator[bytes]:
 
 
 def _reason(error: Exception) -> str:
+    """Return the reason why a connection failed, for a message."""
     cause = getattr(error, "reason", error)
     return f"the connection failed: {getattr(cause, 'strerror', None) or cause}"
 
 
 def _offset(answer: Any, part: PartialFile) -> int:
-    """Return the position in the file of the first byte of the response."""
+    """Return the position in the file of the first byte of the response: 0, or the size of the partial file."""
     if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
         return 0
     match = _RANGE.match(answer.headers.get("Content-Range", ""))
@@ -191,12 +193,13 @@ def _offset(answer: Any, part: PartialFile) -> int:
 
 
 def _total(answer: Any, offset: int) -> int | None:
+    """Return the size of the whole file that the response announces; None if it announces none."""
     length = answer.headers.get("Content-Length", "")
     return offset + int(length) if length.isdigit() else None
 
 
 def _validator(headers: Message) -> str | None:
-    """Return the ETag or the date that identifies the bytes of a file, or None; weak ETags do not."""
+    """Return the ETag that identifies the bytes of a file; if it is missing or weak, the date, or None."""
     tag = headers.get("ETag", "")
     return tag if tag.startswith('"') else headers.get("Last-Modified")
 

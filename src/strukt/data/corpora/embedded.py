@@ -67,7 +67,7 @@ def treebank(split: Split = "train", limit: int | None = None, longest: int = 60
 def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sentence]:
     """Return the sentences of the language reference, tokenised by `text.tokenize`, for language models.
 
-    The source are the texts of `help()`. Repeated sentences within the split are left out.
+    They are read from the texts of `help()`. Repeated sentences within the split are left out.
 
     Args:
         split: "train", "dev" or "test".
@@ -102,7 +102,8 @@ def _require(split: Split) -> None:
 
 
 def _hash(name: str) -> int:
-    return int(hashlib.sha256(name.encode()).hexdigest(), 16)  # `hash` differs between processes
+    """Return a hash of a name that is the same in all processes."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16)
 
 
 def _belongs(name: str, split: Split) -> bool:
@@ -133,11 +134,12 @@ def _source_files(library: Path) -> Iterator[Path]:
 
 
 def _statements(path: Path, name: str, longest: int) -> Iterator[conllu.Sentence]:
+    """Yield the statements of a source file as sentences; none if this Python cannot parse the file."""
     try:
         with tokenize.open(path) as stream:
             yield from python_syntax.statements(stream.read(), name, longest)
     except (OSError, SyntaxError, UnicodeError, RecursionError, tokenize.TokenError):
-        return  # this Python cannot parse the file, so it is not part of the treebank
+        return
 
 
 def _paragraphs(topic: str) -> Iterator[str]:

@@ -60,8 +60,8 @@ class PartialFile:
     def range_headers(self) -> dict[str, str]:
         """Return headers that request the rest, or the whole file if it has changed (RFC 9110, section 14).
 
-        There are none if nothing was downloaded yet, or if neither a validator nor a checksum shows whether
-        the rest belongs to the part.
+        There are none if nothing was downloaded yet, if the part was downloaded from another address, or if
+        neither a validator nor a checksum shows whether the rest belongs to the part.
         """
         note = self._read_note()
         validator = note.get("validator")
@@ -113,6 +113,7 @@ class PartialFile:
                 os.unlink(path)
 
     def _read_note(self) -> dict[str, Any]:
+        """Return the note; an empty one if it is missing or damaged."""
         try:
             with open(self._note, encoding="utf-8") as stream:
                 note = json.load(stream)

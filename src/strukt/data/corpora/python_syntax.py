@@ -140,6 +140,7 @@ class _Module:
         return first, last
 
     def _position(self, node: ast.AST, prefix: str) -> Position:
+        """Return the position of a node's first character; with the prefix "end_", that after its last one."""
         number, offset = getattr(node, prefix + "lineno"), getattr(node, prefix + "col_offset")
         line = self._lines[number - 1]
         # The syntax tree counts bytes; the tokenizer counts characters.
@@ -183,7 +184,7 @@ class _Tree:
         )
 
     def _take(self, node: ast.AST, is_called: bool) -> None:
-        """Attach to the head of a node the heads of its children and its own other tokens; tag its own tokens."""
+        """Attach the heads of a node's children and its own other tokens to its head, and tag its own tokens."""
         head = self._head(node)
         for field, child in _children(node):
             if self._head(child) != head:
@@ -195,10 +196,12 @@ class _Tree:
                 self._attach(index, head, _relation(self._tags[index]))
 
     def _attach(self, index: int, head: int, deprel: str) -> None:
+        """Set the head and the relation of a token; all indices are those of tokens in the module."""
         self._heads[index] = head
         self._deprels[index] = deprel
 
     def _head(self, node: ast.AST) -> int:
+        """Return the index of the token that is the head of a node, by the rules of this module."""
         direct = self._direct_tokens(node)
         while type(node).__name__ in HEAD_CHILD or not direct:
             node = getattr(node, HEAD_CHILD.get(type(node).__name__, ""), None) or next(_children(node))[1]
@@ -250,6 +253,7 @@ def _tokens(lines: Sequence[str]) -> Iterator[Token]:
 
 
 def _between(lines: Sequence[str], begin: Position, end: Position) -> str:
+    """Return the text between two positions."""
     parts = list(lines[begin[0] - 1 : end[0]])
     parts[-1] = parts[-1][: end[1]]
     parts[0] = parts[0][begin[1] :]
@@ -257,6 +261,7 @@ def _between(lines: Sequence[str], begin: Position, end: Position) -> str:
 
 
 def _tag(token: Token, node: ast.AST, is_called: bool) -> str:
+    """Return the tag of a token of a node, a key of `UPOS`; `is_called` is True for what a call calls."""
     if token.kind == tokenize.NUMBER:
         return "NUMBER"
     if token.kind == tokenize.STRING:
@@ -275,6 +280,7 @@ def _tag(token: Token, node: ast.AST, is_called: bool) -> str:
 
 
 def _relation(tag: str) -> str:
+    """Return the relation of a token with this tag to the head of the same node."""
     if tag == "PUNCTUATION":
         return "punct"
     return tag.lower() if tag in ("OPERATOR", "KEYWORD") else "flat" if tag == "STRING" else "name"

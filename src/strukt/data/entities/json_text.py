@@ -105,6 +105,7 @@ def repeated_key(text: str) -> str | None:
 
 
 def _after_space(text: str, position: int) -> int:
+    """Return the position after the white space that begins at a position."""
     match = _SPACE.match(text, position)
     assert match is not None, "white space may be empty"
     return match.end()

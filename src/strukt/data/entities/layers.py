@@ -142,6 +142,7 @@ def _columns(block: Block) -> tuple[list[list[str]], str]:
 
 
 def _row_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
+    """Yield a problem for each line whose columns are empty, too few or too many."""
     for number, row in enumerate(rows, block.line):
         if message := empty_column(row):
             remedy = "write the word, a TAB, and its label, O for none"
@@ -156,6 +157,7 @@ def _row_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
 
 
 def _label_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
+    """Yield a problem for each label that is malformed or cannot follow the label before it."""
     for layer in range(1, len(rows[0])):
         before = "O"
         for number, row in enumerate(rows, block.line):
@@ -184,7 +186,7 @@ def _entities(rows: list[list[str]]) -> list[Entity]:
 
 
 def _labels(entities: Sequence[Entity], length: int, least: int) -> list[list[str]]:
-    """Write entities as layers of labels, at least `least` layers; each entity goes into the first free layer."""
+    """Return the labels of each layer, at least `least` layers; each entity goes into the first free layer."""
     layers = [[OUTSIDE] * length for _ in range(least)]
     ends = [0] * least  # end of the last entity in each layer
     for start, end, label in ordered(entities):

@@ -45,7 +45,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         report: Called with each problem.
 
     Raises:
-        DataError: If the file is empty, or if `files.lines` raises it.
+        DataError: If `files.lines` raises it; with the default report, also if the file is empty.
 
     Examples:
         >>> import io

@@ -14,7 +14,12 @@ Parsed = TypeVar("Parsed")
 
 
 class LineError(Exception):
-    """A line is malformed; has a message and a remedy."""
+    """A line is malformed.
+
+    Attributes:
+        message: The fault.
+        remedy: How to fix it.
+    """
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -23,7 +28,7 @@ class LineError(Exception):
 
 
 def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
-    r"""Yield each non-blank line as soon as it has been read.
+    r"""Yield each non-blank line as a block, as soon as it has been read.
 
     Blank lines are dropped; this is reported once per file.
 
@@ -32,7 +37,7 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
         report: Called with each problem.
 
     Raises:
-        DataError: If the file is empty, or if `files.lines` raises it.
+        DataError: If `files.lines` raises it; with the default report, also if the file is empty.
 
     Examples:
         >>> import io
@@ -48,7 +53,7 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
 
 
 def text_blocks(source: Source) -> Iterator[Block]:
-    r"""Yield each line of plain text that has words, with single spaces between the words; skip blank lines.
+    r"""Yield each line of plain text that has words as a block, with single spaces between the words.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
@@ -76,7 +81,7 @@ def parsed(source: Source, report: Report, rule: str, parse: Callable[[Block], P
         parse: Makes a sentence from a line.
 
     Raises:
-        DataError: If `line_blocks` raises it.
+        DataError: If `line_blocks` or `report` raises it.
     """
     for block in line_blocks(source, report):
         try:

@@ -10,6 +10,7 @@ from strukt.data.files.streams import Source, lines, name_of
 
 
 def _is_blank(text: str) -> bool:
+    """Return True if a line is empty or nothing but white space, that of Unicode included."""
     return not text or text.isspace()
 
 
@@ -21,7 +22,7 @@ class LineReader:
         source: A path, `-` for standard input, or an open stream.
         report: Called with each problem.
         unit: Noun for the units of the file, for messages.
-        is_blank: Returns whether a line has no content.
+        is_blank: Returns True for a line without content.
 
     Examples:
         >>> import io
@@ -41,7 +42,7 @@ class LineReader:
         return name_of(self.source)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Yield the number of each line, counted from 1, and its text; errors are those of `files.lines`."""
+        """Yield the number of each line, counted from 1, and its text, as `files.lines` returns it."""
         has_content = False
         for number, text in enumerate(lines(self.source, self.report), 1):
             has_content = has_content or not self.is_blank(text)

@@ -64,6 +64,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _open(source: Source) -> Iterator[IO[bytes]]:
+    """Open a source as a stream of bytes, and decompress it if it is gzip."""
     with contextlib.ExitStack() as stack:
         if isinstance(source, (str, os.PathLike)) and source != "-":
             stream = stack.enter_context(_open_path(os.fspath(source)))
@@ -75,6 +76,7 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
 
 
 def _open_path(path: str) -> io.BufferedReader:
+    """Open a file; raise `DataError` if that is not possible."""
     try:
         return open(path, "rb")
     except FileNotFoundError:
@@ -117,7 +119,7 @@ def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
 
 
 def _next_line(stream: IO[bytes], path: str, before: int, report: Report) -> bytes:
-    """Return the line after `before` others; nothing at the end, or at a problem that ends the reading."""
+    """Return the next line, after `before` others; no bytes at the end, or at a problem that ends the reading."""
     try:
         return stream.readline(LONGEST_LINE + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -138,6 +140,7 @@ class _Decoder:
         self._crlf_seen = False
 
     def text(self, raw: bytes, number: int) -> str:
+        """Return the text of a line without its line end; `number` is that of the line, counted from 1."""
         raw = raw.removesuffix(b"\n")
         if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
             raw = raw[3:]

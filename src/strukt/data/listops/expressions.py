@@ -185,5 +185,6 @@ def _without_round_brackets(tokens: Sequence[str]) -> list[str]:
 
 
 def _median(values: Sequence[int]) -> int:
+    """Return the median; for an even number of values, the mean of the middle two, rounded down."""
     ordered, half = sorted(values), len(values) // 2
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) // 2

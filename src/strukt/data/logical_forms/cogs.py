@@ -190,6 +190,7 @@ def _sentence(block: Block) -> Sentence:
 
 
 def _require_columns(names: Iterable[str]) -> None:
+    """Raise ValueError if a name is not that of a column of `Tags`."""
     for name in names:
         if name not in Tags._fields:
             raise ValueError(

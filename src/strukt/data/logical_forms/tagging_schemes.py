@@ -85,8 +85,9 @@ def published(words: Sequence[str], tags: Tags) -> Tags:
 def direct(words: Sequence[str], tags: Tags) -> Tags:
     """Convert tags of either scheme to the direct one, even if they encode no logical form.
 
-    A noun attached to a preposition without a parent noun gets no parent. A verb that is the whole sentence gets
-    the roles that its primitive takes, such as agent+theme. The given tags are not modified.
+    Prepositions lose their parent and role. A noun attached to a preposition without a parent noun gets no parent.
+    A verb that is the whole sentence gets the roles that its primitive takes, such as agent+theme. The given tags
+    are not modified.
 
     Args:
         words: The words of the sentence.
@@ -113,7 +114,7 @@ def direct(words: Sequence[str], tags: Tags) -> Tags:
 
 
 def _preposition(words: Sequence[str], name: str, head: int, word: int) -> int:
-    """Return the last position of a preposition between a noun and the noun that modifies it."""
+    """Return the last position of the preposition `name` between the noun at `head` and its modifier at `word`."""
     for place in range(word - 1, head, -1):
         if words[place].lower() == name:
             return place
@@ -121,6 +122,7 @@ def _preposition(words: Sequence[str], name: str, head: int, word: int) -> int:
 
 
 def _roles_alone(verb: str) -> str:
+    """Return the roles that the primitive of a verb takes, joined by a plus."""
     if verb in AGENT_ALONE:
         return "agent"
     return "theme" if verb in THEME_ALONE else "agent+theme"

@@ -49,7 +49,7 @@ class Tags(NamedTuple):
 
     @property
     def heads(self) -> list[int | None]:
-        """Return the position of each word's parent, counted from 0; None if it has no parent in the sentence.
+        """The position of each word's parent, counted from 0; None if the word has no parent in the sentence.
 
         Raises:
             ValueError: If a parent is neither `NONE` nor `SELF` nor a whole number.
@@ -58,6 +58,7 @@ class Tags(NamedTuple):
 
 
 def _head(tag: str, word: int, length: int) -> int | None:
+    """Return the position of the parent of a word, from its tag and its position; see `Tags.heads`."""
     if tag in (NONE, SELF):
         return None
     try:
@@ -211,6 +212,7 @@ def _arcs(tags: Tags) -> list[tuple[int, str, int]]:
 
 
 def _predicate(word: str, verb: str) -> str:
+    """Return the lemma of a verb, or the word in lower case if it has none."""
     return word.lower() if verb == NONE else verb
 
 
@@ -232,7 +234,7 @@ def _tag_primitive(tags: Tags, word: str, form: str) -> None:
 
 
 def _primitive(word: str, tags: Tags) -> str:
-    """Return the logical form of a primitive; the last role of a verb is bound first."""
+    """Return the logical form of a primitive; its outermost variable, a, is that of the last role of a verb."""
     category, role, predicate = tags.category[0], tags.role[0], _predicate(word, tags.verb[0])
     if category == "name":
         return word
@@ -266,10 +268,12 @@ def _conjuncts(form: str, length: int) -> tuple[list[_Noun], list[_Relation]]:
 
 
 def _within(index: str, length: int) -> int:
+    """Return an index as a number; raise ValueError if it is not that of a word of the sentence."""
     if int(index) >= length:
         raise ValueError(f"x _ {index} is beyond the last word of the sentence, which is x _ {length - 1}")
     return int(index)
 
 
 def _spaced(role: str) -> str:
+    """Return a role as it is written in a logical form, such as `nmod . on` for nmod.on."""
     return role.replace(".", " . ")

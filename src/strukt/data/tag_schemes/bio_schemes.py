@@ -63,7 +63,7 @@ class Scheme:
         return f"{', '.join([OUTSIDE, *others])} or {last}"
 
     def has(self, tag: str) -> bool:
-        """Return whether a tag belongs to the scheme: ``O``, a mark, or a mark, a hyphen and a type.
+        """Return True if a tag belongs to the scheme: ``O``, a mark, or a mark, a hyphen and a type.
 
         Examples:
             >>> from strukt.data.tag_schemes import scheme_of
@@ -76,15 +76,15 @@ class Scheme:
         )
 
     def begins(self, tag: str) -> bool:
-        """Return whether a sentence may begin with a tag of the scheme."""
+        """Return True if a sentence may begin with a tag of the scheme."""
         return self.follows(OUTSIDE, tag)
 
     def ends(self, tag: str) -> bool:
-        """Return whether a sentence may end with a tag of the scheme."""
+        """Return True if a sentence may end with a tag of the scheme."""
         return self.follows(tag, OUTSIDE)
 
     def follows(self, before: str, tag: str) -> bool:
-        """Return whether a tag may follow another tag.
+        """Return True if a tag may follow another tag.
 
         Args:
             before: The tag of a word.
@@ -106,7 +106,7 @@ class Scheme:
         return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
 
     def continues(self, before: str, tag: str) -> bool:
-        """Return whether a tag belongs to the same span as the previous tag.
+        """Return True if a tag belongs to the same span as the previous tag.
 
         Args:
             before: The tag of a word.
@@ -176,7 +176,7 @@ def scheme_of(name: str) -> Scheme:
 
 
 def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """Return a message about a tag that cannot occur in a valid sentence made of the given tags; None if all can.
+    """Return a message about the first tag that no valid sentence of these tags can have; None if there is none.
 
     Args:
         tags: The different tags of a corpus, in any order.
@@ -197,7 +197,7 @@ def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 
 
 def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
-    """Yield the positions at which the tags of a sentence break a scheme.
+    """Yield the positions at which the tags of a sentence break a scheme, with the reasons.
 
     Yields:
         The position of a word, counted from 0, and a message.
@@ -256,6 +256,7 @@ def _parts(tag: str) -> tuple[str, str]:
 
 
 def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
+    """Return the message of `tag_fault`, without the schemes in which all tags are valid."""
     for tag in tags:
         if not scheme.has(tag):
             return f"{tag!r} is not a tag of {scheme.name}; expected {scheme.expected}"
@@ -269,7 +270,13 @@ def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
 def _unreachable(
     tags: Sequence[str], starts: Callable[[str], bool], step: Callable[[str, str], bool]
 ) -> list[str]:
-    """Return the tags that no chain of steps from the start reaches, in order."""
+    """Return the tags that no chain of tags reaches, in their order.
+
+    Args:
+        tags: The tags of which chains consist.
+        starts: Returns True for a tag that may be the first of a chain.
+        step: Returns True if its second argument may be the next tag after its first one.
+    """
     reached = {tag for tag in tags if starts(tag)}
     newest = set(reached)
     while newest:

@@ -54,12 +54,14 @@ def spans(tags: Sequence[str]) -> list[Span]:
 
 
 def _ends(last_mark: str, last_label: str, mark: str, label: str) -> bool:
+    """Return True if a span ends before a tag, which follows the last one; see `spans`."""
     if last_mark in ("E", "S") or (last_mark in ("B", "I") and mark in ("B", "S", "O")):
         return True
     return last_mark not in ("O", ".") and last_label != label
 
 
 def _begins(last_mark: str, last_label: str, mark: str, label: str) -> bool:
+    """Return True if a span begins at a tag, which follows the last one; see `spans`."""
     if mark in ("B", "S") or (last_mark in ("E", "S", "O") and mark in ("E", "I")):
         return True
     return mark not in ("O", ".") and last_label != label

@@ -134,10 +134,12 @@ def _first_fault(sentences: Sequence[TaggedWords], scheme: Scheme) -> tuple[int,
 
 
 def _begins_document(numbered: tuple[int, str]) -> bool:
+    """Return True if a line, given with its number, marks the beginning of a document."""
     return _DOCUMENT.match(numbered[1]) is not None
 
 
 def _columns(text: str) -> list[str]:
+    """Split a line at TABs or, if it has none, at spaces."""
     # Other white space does not separate: words of some corpora contain no-break spaces.
     return text.split("\t") if "\t" in text else re.split(" +", text.strip(" "))
 

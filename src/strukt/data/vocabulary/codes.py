@@ -132,4 +132,5 @@ class CodeVocabulary:
         return f"CodeVocabulary({len(self)} codes of {len(set(self._labels.values()))} labels)"
 
     def _distance(self, code: int, seen: int) -> tuple[int, int, int]:
+        """Return the key by which counted codes compete to replace a code; the one with the least key wins."""
         return (code ^ seen).bit_count(), -self._totals[seen], seen

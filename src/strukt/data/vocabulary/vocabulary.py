@@ -77,7 +77,7 @@ class Vocabulary:
         return [self.index(symbol) for symbol in symbols]
 
     def to_json(self) -> list[str]:
-        """Return a value that `json.dump` can write."""
+        """Return the symbols in order, as a list that `json.dump` can write."""
         return list(self.symbols)
 
     @classmethod
@@ -110,5 +110,5 @@ class Vocabulary:
 
 
 def shortened(symbols: Sequence[str]) -> str:
-    """Return the first symbols of a list, for messages."""
+    """Return the first eight symbols of a list, and dots if there are more, for messages."""
     return ", ".join(symbols[:8]) + (", ..." if len(symbols) > 8 else "")

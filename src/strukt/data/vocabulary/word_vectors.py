@@ -47,7 +47,10 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
 
 @lru_cache(maxsize=1)
 def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
-    """Read a file, or return the cached result if the file has not changed: training reads it several times."""
+    """Read a file, or return the cached result if the path and the time of its last change are the same.
+
+    Training reads the file several times.
+    """
     rows: dict[str, Floats] = {}
     size = 0
     for number, line in enumerate(lines(path), 1):
@@ -72,6 +75,7 @@ def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
 
 
 def _vector(numbers: list[str]) -> Floats:
+    """Return numbers as an array ``(size,)``, which is empty if one of them is not a number."""
     try:
         return np.array(numbers, dtype=np.float32)
     except ValueError:
