@@ -91,5 +91,6 @@ class EntityF1:
 
 
 def _depth_of_each(entities: Iterable[Entity]) -> dict[Entity, int]:
+    """Return the depth of nesting of each distinct entity."""
     distinct = ordered(entities)
     return dict(zip(distinct, depths(distinct), strict=True))

@@ -58,7 +58,10 @@ class LogicalForms:
                 accuracy.update(gold.column(name), predicted.column(name))
 
     def result(self) -> dict[str, float]:
-        """Return exact match of tags (`sentences`) and of `forms`, and the accuracy of each tag, in per cent."""
+        """Return exact match of tags (`sentences`) and of logical forms (`forms`), and accuracy by column of tags.
+
+        All scores are in per cent; a score with a denominator of 0 is 0.
+        """
         tags = {name: accuracy.result()["accuracy"] for name, accuracy in self.tags.items()}
         whole, tagged, exact = self.gold.total(), self.tagged.total(), self.exact.total()
         return {"sentences": percent(tagged, whole), "forms": percent(exact, whole)} | tags

@@ -13,7 +13,7 @@ PUNCTUATION = frozenset((",", ":", "``", "''", "."))
 """Words with these tags are deleted before brackets are compared."""
 
 UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
-"""Constituents with these labels do not count, anywhere in a tree; of the last four, COLLINS.prm has only TOP."""
+"""Labels of constituents that do not count, anywhere in a tree; COLLINS.prm lacks ROOT, S1 and the empty label."""
 
 EQUAL = {"PRT": "ADVP"}
 """Labels that count as another label: each key counts as its value."""
@@ -105,11 +105,13 @@ def _counted(tree: Tree, kept: Sequence[bool]) -> Counter[Constituent]:
 
 
 def _add(total: Counter[str], constituents: Counter[Constituent]) -> None:
+    """Add the numbers of constituents with each label to a total."""
     for constituent, count in constituents.items():
         total[constituent.label] += count
 
 
 def _difference(gold: Sequence[str], predicted: Sequence[str]) -> str:
+    """Describe the first difference between two sequences of words, which are not equal."""
     for position, (word, other) in enumerate(zip(gold, predicted, strict=False), 1):
         if word != other:
             return f"word {position} is {word!r} in gold and {other!r} in predicted"

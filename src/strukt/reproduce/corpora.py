@@ -19,6 +19,7 @@ from strukt.metrics.parseval import PUNCTUATION
 from strukt.reproduce.table import Table
 
 LONGEST_EXPRESSION, LONGEST_SENTENCE = 40, 20
+"""The most symbols of an expression, and words of a sentence, in the extracts for short inputs."""
 
 
 def provide(table: Table, file: str, folder: Path, *, wait: Wait = pause, watch: Watch = unwatched) -> Path:
@@ -84,11 +85,13 @@ EXTRACTS: Mapping[str, Callable[[Path], Iterable[object]]] = MappingProxyType(
 
 
 def _existing(path: Path) -> Path | None:
+    """Return the path of a file or, if it does not exist, of its copy in gzip; None if neither exists."""
     compressed = path.with_name(f"{path.name}.gz")
     return next((one for one in (path, compressed) if one.exists()), None)
 
 
 def _fetch(name: str, folder: Path, wait: Wait, watch: Watch) -> None:
+    """Download an open corpus to the subfolder with its name; raise a `DataError` with advice if that fails."""
     place = folder / name
     try:
         obtain(CORPORA[name] if name in CORPORA else treebank(name), place, wait=wait, watch=watch)

@@ -24,6 +24,7 @@ def overview(tables: Iterable[Table]) -> list[Sequence[str]]:
 
 
 def _overview(table: Table) -> Sequence[str]:
+    """Return the row of `overview` for a table."""
     runs, short = (recorded(table.name, quick) for quick in (False, True))
     return (
         table.name,
@@ -61,6 +62,7 @@ def comparison(table: Table, rows: Iterable[Row], results: Results) -> list[Sequ
 
 
 def _compared(row: Row, ours: Sequence[Run], known: Sequence[Run]) -> Sequence[str]:
+    """Return the cells of `comparison` for a row, from our runs and from the recorded runs."""
     return (
         f"{row.name}: {row.title}",
         score(row.metric, (run.test for run in ours)),

@@ -70,7 +70,7 @@ class Results:
         return [run for run in self.runs if run.row == row.name]
 
     def find(self, row: Row, seed: int) -> Run | None:
-        """Return the run of a row with a seed, if there is one."""
+        """Return the run of a row with a seed, or None."""
         return next((run for run in self.of(row) if run.seed == seed), None)
 
     def with_run(self, run: Run) -> Results:

@@ -104,10 +104,12 @@ def run(
 
 
 def _order(done: Run) -> tuple[str, Mapping[str, int]]:
+    """Return the command and the numbers of sentences of a run, which must be the same in a later call."""
     return done.command, dict(done.first)
 
 
 def _run(place: Place, row: Row, seed: int, provide: Provide, configure: Configure) -> Run:
+    """Train the model of a row, unless it is trained already, and evaluate it on the test corpus."""
     version = row.version(place.quick)
     files = {split: str(provide(file)) for split, file in row.files.items()}
     corpora = ["--train", files["train"], "--dev", files["dev"], "--trainer.seed", str(seed)]

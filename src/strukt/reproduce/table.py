@@ -180,6 +180,7 @@ def parse(name: str, content: Mapping[str, Any]) -> Table:
 
 
 def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
+    """Return a row, with the values of the whole table where its own are missing; see `parse`."""
     def inherited(name: str, default: Any = None) -> Any:
         return row.get(name, table.get(name, default))
 
@@ -204,6 +205,7 @@ def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
 
 
 def _options(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of a table, a row or a quick version by name; each of them has a value."""
     words = shlex.split(values.get("options", ""))
     return dict(zip(words[::2], words[1::2], strict=True))
 
