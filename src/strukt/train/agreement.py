@@ -25,13 +25,13 @@ class Agreement:
         self._steps, self._until, self._asked = 0, 1, time.monotonic()
 
     def after_step(self, trainer: Trainer, requested: bool) -> bool:
-        """Return whether a process has made a request; call this after each step.
+        """Exchange requests if that is due; return True if a process has made one. Call this after each step.
 
-        With several processes, the result is False at all steps without an exchange.
+        Several processes get False at all steps without an exchange.
 
         Args:
             trainer: The trainer, through which processes communicate.
-            requested: Whether this process makes a request.
+            requested: True if this process requests to stop.
         """
         if trainer.world_size == 1:
             return requested
@@ -39,7 +39,7 @@ class Agreement:
         return self._steps >= self._until and self.at_once(trainer, requested)
 
     def at_once(self, trainer: Trainer, requested: bool) -> bool:
-        """Exchange requests now; return whether a process has made one. All processes must reach this point.
+        """Exchange requests now; return True if a process has made one. All processes must reach this point.
 
         The arguments are those of `after_step`.
         """

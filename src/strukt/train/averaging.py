@@ -17,7 +17,7 @@ class Average:
 
     Args:
         model: The model whose weights start the average.
-        decay: Weight of the past; 0 means no averaging.
+        decay: Weight of the past average in each update, at most; 0 means no averaging.
 
     Attributes:
         weights: The averages by name.
@@ -55,6 +55,7 @@ class Average:
 
     @torch.no_grad()
     def _exchange(self, model: nn.Module) -> None:
+        """Swap the weights of the model and the averages, in place."""
         for name, value in _trainable(model).items():
             kept = value.clone()
             value.copy_(self.weights[name])

@@ -30,7 +30,7 @@ class Evaluation(Callback):
     """Evaluate the averaged weights after each epoch; stop after the last one, or when patience runs out.
 
     Args:
-        train: The training corpus.
+        train: The training corpus, on which some models are calibrated before they are evaluated.
         dev: The development corpus.
     """
 
@@ -74,6 +74,7 @@ class Evaluation(Callback):
         total = 0.0
 
         def run(pieces: list[list[Sentence]]) -> float:
+            """Return the sum of the losses of the pieces of a batch, each times its weight."""
             losses = (float(model.loss(model.collate(piece).to(model.device))) for piece in pieces)
             return sum(model.weight(piece) * loss for piece, loss in zip(pieces, losses, strict=True))
 
@@ -109,8 +110,8 @@ class TimeLimit(Callback):
 class Checkpoints(Callback):
     """Write a checkpoint every `every` steps, after each epoch, and before SIGTERM or the time limit ends the run.
 
-    After the time limit, it is written before the evaluation, so that a resumed run knows nothing of the scores
-    within an epoch, like an uninterrupted one.
+    After the time limit, the checkpoint is written before the evaluation, because a resumed run must not know the
+    scores within an epoch, which an uninterrupted run does not have.
 
     Args:
         folder: The folder of the checkpoints.
@@ -145,6 +146,7 @@ class Checkpoints(Callback):
             self.termination.end(trainer)
 
     def _write(self, trainer: Trainer, training: Training) -> None:
+        """Write a checkpoint in process 0."""
         if trainer.is_global_zero:
             checkpoints.write(self.folder, training.checkpoint())
 

@@ -2,9 +2,8 @@
 
 A checkpoint is a folder such as `step-00000400` with weights, averages, the optimizer's state and the best weights
 so far (safetensors), and `state.json`: the progress, the state of the gradient scaler, and the sha256 of each
-safetensors file. Order, dropout and learning
-rate are functions of (seed, progress), so no random state is saved. A checkpoint is written to a temporary folder,
-which is then renamed. The last two are kept.
+safetensors file. Order, dropout and learning rate are functions of seed and progress, so no random state is saved.
+A checkpoint is written to a temporary folder, which is then renamed. The last two are kept.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class Progress:
         epoch: Number of completed epochs.
         batch: Number of completed batches of the current epoch.
         step: Number of completed steps.
-        loss: Running mean of the loss.
-        seconds: Time spent training, over all resumed runs.
+        loss: Running mean of the loss of a batch.
+        seconds: Time spent training, in this run and in those that it resumes.
         best_epoch: The best epoch on the development corpus, counted from 1; 0 before the first evaluation.
         history: For each epoch, its number, the step, the running mean of the loss, and the scores. If a time
             limit ends a run within an epoch, the last entry, which no checkpoint has, bears the number of the
@@ -61,7 +60,8 @@ class Checkpoint:
 
     Attributes:
         progress: Progress of the run.
-        tensors: Tensors by name, in the groups `weights`, `average`, `best` and `optimizer`.
+        tensors: The groups `weights`, `average` (the averaged weights), `best` (those of the best epoch) and
+            `optimizer` (its state), each with tensors by name.
         precision: State of the gradient scaler; empty unless training uses float16.
     """
 
@@ -158,6 +158,7 @@ def _all(folder: Path) -> list[Path]:
 
 
 def _read(place: Path) -> Checkpoint:
+    """Read a checkpoint from its folder; raise `DataError` if a file is missing or damaged."""
     state = read_json(place / "state.json")
     try:
         sums = dict(state["sha256"])

@@ -49,6 +49,7 @@ def examples_of(model: Model, sentences: Sequence[Sentence]) -> list[Example]:
 
 
 def _readable(model: Model, sentences: Iterable[Sentence]) -> Iterator[Example]:
+    """Yield each sentence as an example, if the model's reader of plain text divides it into the same words."""
     read = model.readers()["text"]
     for sentence in sentences:
         parts = (

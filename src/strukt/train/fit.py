@@ -150,7 +150,7 @@ def _begun(
     sentences: Sequence[Sentence],
     initial_model: str | os.PathLike[str] | None,
 ) -> tuple[Model, Sequence[Sentence]]:
-    """Load the initial model, or build one; return it with the sentences that it learns from in batches."""
+    """Load the initial model, or build one; return it with the training sentences that fit into a batch."""
     if initial_model is not None:
         model, sentences = begin_from(initial_model, config, sentences)
         return model, _usable(model, sentences)
@@ -241,6 +241,7 @@ def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], fol
 
 
 def _precision(options: TrainerConfig) -> Any:
+    """Return the precision of the calculations, as Lightning names it."""
     chosen = options.precision
     if chosen == "auto":
         on_gpu = options.accelerator != "cpu" and torch.cuda.is_available()
@@ -250,7 +251,7 @@ def _precision(options: TrainerConfig) -> Any:
 
 
 def _cpu_has_bfloat16() -> bool:
-    """Return whether the processor has bfloat16 arithmetic; emulating it is slower than float32."""
+    """Return True if the processor has bfloat16 arithmetic; emulating it is slower than float32."""
     is_supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
     return is_supported is not None and bool(is_supported())
 
@@ -276,7 +277,7 @@ def _digest(sentences: Sequence[Sentence]) -> str:
 def _content(
     config: Any, dev: Sequence[Sentence], initial_model: str | os.PathLike[str] | None
 ) -> dict[str, str]:
-    """Return the digests of what a run reads besides the training corpus, described for a message."""
+    """Return digests of what a run reads besides the training corpus, by descriptions for messages."""
     files = {f"file of --{name}": getattr(config, name) for name in config.files}
     if initial_model is not None:
         files["model of --initial_model"] = saved_model.local_folder(initial_model) / WEIGHTS

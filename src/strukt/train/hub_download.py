@@ -12,6 +12,7 @@ except ImportError as error:
     raise MissingExtraError("huggingface_hub", "hub") from error
 
 CARD = "README.md"
+"""The file of the model card."""
 
 FILES = (CARD, *PARTS, "encoder/*", LAST)
 """The files of a model that are downloaded; none of them is ever executed."""

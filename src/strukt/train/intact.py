@@ -19,7 +19,7 @@ from strukt.tasks.common.uses import is_read
 from strukt.train.storage import require_tensors
 
 NOT_SIZES = ("minimum_count", "context", "longest", "iterations", "budget", "order")
-"""Options of models that limit or count something else than weights."""
+"""Names of options, without their groups, whose numbers limit or count something other than weights."""
 
 LARGEST_WEIGHT = 1e9
 """A larger weight means that training diverged: the product of a few of them overflows in float32."""
@@ -100,7 +100,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
 
 
 def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
-    """Describe the first tensor with NaN, or parameter beyond `LARGEST_WEIGHT`; None if all tensors are valid.
+    """Describe the first tensor with NaN or, in a parameter, a weight beyond `LARGEST_WEIGHT`; None without one.
 
     Buffers may hold -inf, such as the scores of forbidden transitions.
 
@@ -120,4 +120,5 @@ def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | N
 
 
 def _named(tensor: Tensor) -> str:
+    """Return the type of a tensor for a message, such as float32."""
     return str(tensor.dtype).removeprefix("torch.")

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 
 def rate(done: float, warmup: float) -> float:
-    """Return the learning rate as a fraction of the highest: a linear rise, then a linear fall to zero.
+    """Return the learning rate as a fraction of the highest: it rises linearly from 0, then falls linearly to 0.
 
     Args:
         done: The fraction of the training run that is done, in [0, 1].
-        warmup: The fraction during which the rate rises.
+        warmup: The fraction of the training run during which the rate rises, in [0, 1].
 
     Examples:
         >>> [rate(done, warmup=0.5) for done in (0.25, 0.5, 0.75, 1.0)]

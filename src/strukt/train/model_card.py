@@ -42,7 +42,7 @@ PIPELINES: Mapping[str, str] = {
     "lm": "text-generation",
     "mlm": "fill-mask",
 }
-"""The hub's name (`pipeline_tag`) for each task that it knows."""
+"""The hub's name (`pipeline_tag`) for each task that the hub knows."""
 
 PLAIN_TEXT: Mapping[str, str] = {
     "nli": "one pair of sentences per line, with a TAB between premise and hypothesis",

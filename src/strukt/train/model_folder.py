@@ -78,8 +78,8 @@ def writing(
     Args:
         model: The model to save.
         folder: The folder; created if it does not exist. A model in it is replaced.
-        metrics: The scores; none by default.
-        environment: Versions and machine of the training run; those of this process by default.
+        metrics: The scores; None for no scores.
+        environment: Versions and machine of the training run; None for those of this process.
 
     Yields:
         The folder, which becomes complete when the context ends.
@@ -196,6 +196,7 @@ def _described(path: Path) -> Iterator[None]:
 
 
 def _examples(path: Path) -> list[tuple[str, ...]]:
+    """Read the examples of a model, each a text or the two texts of a pair; none if there is no file."""
     saved = read_json(path) if path.exists() else []
     fine = isinstance(saved, list) and all(
         isinstance(parts, list) and parts and all(isinstance(part, str) for part in parts) for parts in saved

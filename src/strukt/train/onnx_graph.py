@@ -15,7 +15,7 @@ from typing_extensions import override
 from strukt.errors import DataError, MissingExtraError
 
 KEPT_FORMS = 30_000
-"""Maximum number of word forms whose vectors are cached: about 40 MB."""
+"""Maximum number of word forms whose vectors are cached, unless a single batch has more."""
 
 Prepare = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 """A function that maps the inputs of an encoder to those that its graph reads: `Encoder.with_vectors`."""
@@ -73,7 +73,13 @@ class FormGraph(Graph):
 
     @override
     def __call__(self, words: Tensor, affixes: Tensor, characters: Tensor) -> Tensor:
-        """Return the vectors `(forms, size)`; `O(forms)` time if all of them are cached."""
+        """Return the vectors of word forms, ``(forms, size)``, in O(forms) time if all of them are cached.
+
+        Args:
+            words: ``(forms,)``, the number of each form in the vocabulary of words.
+            affixes: ``(forms, kinds)``, the numbers of its prefixes and suffixes.
+            characters: ``(forms, longest)``, the numbers of its characters; 0 is padding.
+        """
         keys = _keys(torch.cat([words.unsqueeze(1), affixes, characters], 1))
         with self._lock:
             fresh = self._fresh(keys)
@@ -83,7 +89,7 @@ class FormGraph(Graph):
             return self._table[torch.tensor([self._rows[key] for key in keys], dtype=torch.long)]
 
     def _fresh(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Map each form without a cached vector to its position; empty the cache first if it would overflow."""
+        """Return the position of each form without a cached vector; empty the cache first if it would overflow."""
         fresh = {key: index for index, key in enumerate(keys) if key not in self._rows}
         if len(self._rows) + len(fresh) <= KEPT_FORMS:
             return fresh
@@ -91,6 +97,7 @@ class FormGraph(Graph):
         return {key: index for index, key in enumerate(keys)}
 
     def _keep(self, keys: Sequence[bytes], vectors: Tensor) -> None:
+        """Add vectors ``(forms, size)`` of new forms to the cache, whose table grows by doubling."""
         first = len(self._rows)
         end = first + len(keys)
         if end > self._table.shape[0]:

@@ -69,4 +69,5 @@ def network_names(model: SentenceModel) -> list[str]:
 
 
 def _refuse(module: nn.Module, prefix: str, keep_vars: bool) -> None:  # noqa: ARG001
+    """Raise SettingError in place of saving weights: a hook of ``state_dict``."""
     raise SettingError("an exported model has no weights; take the one that it was exported from")

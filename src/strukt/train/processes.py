@@ -85,6 +85,7 @@ def training_processes(devices: int) -> Processes:
 
 
 def _of_torchrun() -> Processes | None:
+    """Return the processes that torchrun has started; None if it has started none."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         return None
     on_machine, count, rank = (int(os.environ[name]) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE", "RANK"))
@@ -92,7 +93,7 @@ def _of_torchrun() -> Processes | None:
 
 
 def _of_srun() -> Processes | None:
-    """Return the tasks of a job step; None for a single task, such as a batch script or an interactive shell."""
+    """Return the processes that srun has started; None for a single one, such as a batch script or a shell."""
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:
         return None
     count = int(os.environ["SLURM_NTASKS"])

@@ -16,7 +16,7 @@ CHANGEABLE = ("max_minutes", "checkpoint_steps")
 """Options of the trainer that may differ in a resumed run, because they do not change the result."""
 
 CONTENT = "content."
-"""Prefix of the digests of what a run reads besides its training corpus."""
+"""Prefix of the names, in the record of a run, of the digests of what it reads besides its training corpus."""
 
 
 class RunFolder:
@@ -33,8 +33,9 @@ class RunFolder:
         checkpoints: The folder of the checkpoints.
 
     Raises:
-        StruktError: If another run holds the folder, or if it cannot be written or cannot be locked.
-        DataError: If the folder holds files that the model would replace.
+        StruktError: If, as the context is entered, another run has locked the folder, or it cannot be written or
+            locked.
+        DataError: If the folder holds files that the model would replace, or its path is not UTF-8.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,6 +83,7 @@ class RunFolder:
         Raises:
             StruktError: If a run to resume is missing or finished, or had other options, corpora or files; or if a
                 folder for a new run already holds a model or an unfinished run.
+            DataError: If the record of the run to resume is damaged, or that of a new run cannot be written.
         """
         record = self.training / "run.json"
         if not resume:
@@ -109,6 +111,7 @@ class RunFolder:
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return name, former and present value of each entry that must not differ but does; digests come last."""
     names = sorted(before.keys() | now.keys(), key=lambda name: (name.startswith(CONTENT), name))
     return [
         (name.removeprefix("options."), before.get(name), now.get(name))

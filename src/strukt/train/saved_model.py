@@ -3,7 +3,7 @@
 config.json         the task and its configuration
 vocabularies.json   words, characters, labels ...
 weights.safetensors in float32 (or onnx/, see `strukt.train.onnx_model`)
-metrics.json        scores on the development corpus, epoch by epoch
+metrics.json        scores on the development corpus, of the best epoch and of each epoch, and training time
 environment.json    versions and machine of the training run
 examples.json       a few inputs of the development corpus, for demos; the model works without this file
 encoder/            tokenizer and configuration of a pretrained encoder, if there is one

@@ -131,6 +131,7 @@ def require_tensors(path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
+    """Open a safetensors file; raise `DataError` if it is missing or damaged."""
     require_regular(path)
     try:
         with safe_open(path, "pt") as file:

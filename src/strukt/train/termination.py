@@ -41,6 +41,7 @@ class Termination(Callback):
             return
 
         def note_everywhere(number: int, _: Any) -> None:
+            """Note the signal, and pass it on to the processes that the trainer has started."""
             self._note()
             if trainer.strategy.launcher is not None:
                 trainer.strategy.launcher.kill(number)
@@ -68,11 +69,11 @@ class Termination(Callback):
             signal.signal(signal.SIGTERM, self._note)
 
     def is_due_after_step(self, trainer: Trainer) -> bool:
-        """Return whether a process has received the signal; several processes learn this about once a second."""
+        """Return True if a process has received the signal; several processes learn this about once a second."""
         return self._agreement.after_step(trainer, self._is_noted)
 
     def is_due(self, trainer: Trainer) -> bool:
-        """Return whether a process has received the signal; all processes must ask at the same point."""
+        """Return True if a process has received the signal; all processes must call this at the same point."""
         return self._agreement.at_once(trainer, self._is_noted)
 
     def end(self, trainer: Trainer) -> None:

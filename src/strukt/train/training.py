@@ -142,7 +142,7 @@ class Training(LightningModule):
             )
 
     def rate(self) -> float:
-        """Return the factor of the learning rate at the current step."""
+        """Return the factor by which the highest learning rate is multiplied at the current step."""
         progress, options = self.progress, self.model.config.optimizer
         if options.schedule == "halving":
             return 0.5 ** halvings(map(self.selection_key, progress.history), options.halve_after)
@@ -162,12 +162,15 @@ class Training(LightningModule):
             raise self._diverged(f"the scores are out of range ({error.reason})") from error
 
     def _diverged(self, reason: str) -> StruktError:
+        """Return the error for a training run that diverges, with advice."""
         return StruktError(
             f"{reason} after step {self.progress.step}; lower optimizer.learning_rate "
             f"(now {self.model.config.optimizer.learning_rate}) or use trainer.precision 32"
         )
 
     def _gradients(self, sentences: list[Sentence]) -> float:
+        """Compute the gradients of a batch, in pieces if memory runs out; return the loss with the penalty."""
+
         def run(pieces: list[list[Sentence]]) -> float:
             self.zero_grad()
             total = 0.0
@@ -187,6 +190,7 @@ class Training(LightningModule):
         return in_fitting_pieces(run, sentences)
 
     def _advance(self, loss: float) -> None:
+        """Count a step, its time and its loss."""
         progress = self.progress
         progress.loss = 0.95 * progress.loss + 0.05 * loss if progress.step else loss
         progress.step += 1
@@ -246,12 +250,14 @@ class Training(LightningModule):
         return Checkpoint(self.progress, tensors, self.trainer.precision_plugin.state_dict())
 
     def _optimizer(self) -> Optimizer:
+        """Return PyTorch's optimizer, which Lightning wraps."""
         optimizer: Any = self.optimizers()
         inner: Optimizer = optimizer.optimizer
         return inner
 
 
 def _load(model: Model, weights: dict[str, Tensor]) -> None:
+    """Load the weights of a checkpoint; raise `DataError` if they do not fit the model."""
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
