@@ -82,7 +82,7 @@ def _constraint(options: Namespace, words: Vocabulary) -> Automaton:
 
 
 def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]]:
-    """Return the word indices of each phrase."""
+    """Return the word indices of each phrase; raise `UsageError` if one is empty or has an unknown word."""
     for phrase in phrases:
         if not phrase.split():
             raise UsageError(f"--{name} is {phrase!r}; expected one or more words, separated by spaces")

@@ -23,5 +23,6 @@ class HelpFormatter(DefaultHelpFormatter):
 
 
 def _default(value: str, action: Action) -> str:
+    """Return the note on the default of an option; "" if the default is empty or the option takes no value."""
     shown = value.lower() if value in ("True", "False") else value  # as users type them
     return f" (default: {shown})" if shown not in ("", "null") and action.nargs != 0 else ""

@@ -199,7 +199,14 @@ def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> N
 def _require_mappings(
     path: str | os.PathLike[str], options: Mapping[Any, Any], groups: Collection[str], prefix: str
 ) -> None:
-    """Check that the groups among some options are mappings; `prefix` begins the dotted names of the options."""
+    """Check that all groups of options are mappings, nested groups included.
+
+    Args:
+        path: The file, for messages.
+        options: The options to check.
+        groups: The names of all groups, with dots for nested groups.
+        prefix: The name of the group that holds the options, with a dot at its end; empty at the outermost level.
+    """
     for key, value in options.items():
         name = f"{prefix}{key}"
         if name not in groups or isinstance(value, str):  # a text names a file with the options of the group
@@ -257,7 +264,7 @@ def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
 
 
 def files_first(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Move options that name files, with their values, before all others, so that these override the files.
+    """Move options that name files, with their values, before all others, so that the others override the files.
 
     Args:
         arguments: The command line.

@@ -14,6 +14,6 @@ PAGE, PICTURE = (".html", ".htm"), (".svg",)
 
 
 def draw(picture: svg.Picture) -> None:
-    """Print a picture that fits the width of the terminal, in colour if the terminal has colours."""
+    """Print a picture, at most as wide as the terminal, and in colour if the terminal has colours."""
     palette = COLOURED if console.use_colour(sys.stdout) else PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))

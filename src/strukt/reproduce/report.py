@@ -104,13 +104,13 @@ def paper(number: Published | None) -> str:
 
 
 def mean_minutes(runs: Iterable[Run]) -> float | None:
-    """Return the mean minutes of runs whose minutes are known; None if there are none."""
+    """Return the mean training time of runs in minutes, leaving out unknown times; None if all are unknown."""
     known = [run.minutes for run in runs if run.minutes is not None]
     return mean(known) if known else None
 
 
 def expected_minutes(row: Row, known: Results) -> float | None:
-    """Return the mean minutes of the recorded runs of a row; without any, the estimate, or None.
+    """Return the mean training time of the recorded runs of a row in minutes; without any, the estimate, or None.
 
     Args:
         row: The row.

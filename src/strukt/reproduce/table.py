@@ -181,6 +181,7 @@ def parse(name: str, content: Mapping[str, Any]) -> Table:
 
 def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
     """Return a row, with the values of the whole table where its own are missing; see `parse`."""
+
     def inherited(name: str, default: Any = None) -> Any:
         return row.get(name, table.get(name, default))
 

@@ -96,9 +96,7 @@ def fit(
     if initial_model is not None:
         require_same_options(initial_model, task, config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
-        raise SettingError(
-            "--trainer.accelerator is gpu, but PyTorch finds no GPU; omit the option, or give cpu"
-        )
+        raise SettingError("--trainer.accelerator is gpu, but PyTorch finds no GPU; omit the option, or give cpu")
     processes = training_processes(config.trainer.devices)
     model_class = TASKS[task].model_class()
     train_sentences = _corpus("train", config.train, train, config.readers)
@@ -179,6 +177,7 @@ def _usable(model: Model, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
 def _run(
     model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder, processes: Processes
 ) -> None:
+    """Train a model with weights, or continue from its last checkpoint; save it as it was after the best epoch."""
     try:
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger
@@ -259,6 +258,7 @@ def _cpu_has_bfloat16() -> bool:
 def _corpus(
     name: str, path: str, sentences: Iterable[Sentence] | None, readers: corpus.Readers
 ) -> list[Sentence]:
+    """Return the sentences, or if None, those of the file; `name` is that of the option for the file."""
     if sentences is None and not path:
         raise StruktError(f"--{name} is missing; give a corpus, --{name} FILE")
     loaded = list(corpus.read_annotated(path, readers=readers) if sentences is None else sentences)
@@ -268,15 +268,14 @@ def _corpus(
 
 
 def _digest(sentences: Sequence[Sentence]) -> str:
+    """Return the SHA-256 sum of the text of sentences, in hexadecimal digits."""
     state = hashlib.sha256()
     for sentence in sentences:
         state.update(str(sentence).encode())
     return state.hexdigest()
 
 
-def _content(
-    config: Any, dev: Sequence[Sentence], initial_model: str | os.PathLike[str] | None
-) -> dict[str, str]:
+def _content(config: Any, dev: Sequence[Sentence], initial_model: str | os.PathLike[str] | None) -> dict[str, str]:
     """Return digests of what a run reads besides the training corpus, by descriptions for messages."""
     files = {f"file of --{name}": getattr(config, name) for name in config.files}
     if initial_model is not None:

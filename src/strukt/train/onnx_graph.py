@@ -46,7 +46,7 @@ class Graph:
         self._session = _session(self._path)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return the outputs of the exported method: a tensor, or a tuple of tensors."""
+        """Return the outputs of the exported method for its arguments: a tensor, or a tuple of tensors."""
         tensors = named(self._signature, prepared(arguments, self._prepare))
         inputs = {name: tensor.numpy() for name, tensor in tensors.items()}
         outputs = tuple(map(torch.from_numpy, self._session.run(None, inputs)))
@@ -89,7 +89,7 @@ class FormGraph(Graph):
             return self._table[torch.tensor([self._rows[key] for key in keys], dtype=torch.long)]
 
     def _fresh(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Return the position of each form without a cached vector; empty the cache first if it would overflow."""
+        """Return the index in `keys` of each form without a cached vector; empty a cache that would overflow."""
         fresh = {key: index for index, key in enumerate(keys) if key not in self._rows}
         if len(self._rows) + len(fresh) <= KEPT_FORMS:
             return fresh

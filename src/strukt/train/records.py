@@ -19,6 +19,8 @@ DEV_LOSS = "dev_loss"
 def read_metrics(folder: Path) -> dict[str, Any]:
     """Read metrics.json: the scores on the development corpus (`dev`), and those of each epoch (`history`).
 
+    After training, it also has the training time in minutes (`minutes`).
+
     Args:
         folder: The folder of the saved model.
 

@@ -102,7 +102,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read tensors to the CPU.
+    """Read the tensors of a file to the CPU; return them by name, with the same tensor for tied names.
 
     Args:
         path: The file.

@@ -172,6 +172,7 @@ class Training(LightningModule):
         """Compute the gradients of a batch, in pieces if memory runs out; return the loss with the penalty."""
 
         def run(pieces: list[list[Sentence]]) -> float:
+            """Sum the gradients of the pieces, each times its share of the weight; return the summed loss."""
             self.zero_grad()
             total = 0.0
             for piece in pieces:

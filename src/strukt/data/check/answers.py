@@ -1,4 +1,7 @@
-"""Checking corpora of classes, numbers, logical forms and ListOps expressions."""
+"""Checking corpora of classes, numbers, logical forms and ListOps expressions.
+
+Each check reads a source, adds its problems to a report, and counts the sentences without problems there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checking entities: notes of CoNLL-U, layers of BIO labels, and JSON lines."""
+"""Checking entities: notes of CoNLL-U, layers of BIO labels, and JSON lines.
+
+Each check reads a source, adds its problems to a report, and counts the sentences without problems there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checking trees: dependency trees of CoNLL-U, constituency trees in bracket files and in CoNLL-U."""
+"""Checking trees: dependency trees of CoNLL-U, constituency trees in bracket files and in CoNLL-U.
+
+Each check reads a source, adds its problems to a report, and counts the sentences without problems there.
+"""
 
 from __future__ import annotations
 

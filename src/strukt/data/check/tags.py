@@ -1,4 +1,8 @@
-"""Checking the tags of a corpus."""
+"""Checking the tags of a corpus.
+
+Each check of a format reads a source, adds its problems to a report, and counts the sentences without problems
+there.
+"""
 
 from __future__ import annotations
 

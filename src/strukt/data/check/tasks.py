@@ -83,11 +83,13 @@ def check(
 
 
 def _check_text(source: Source, report: Report) -> None:
+    """Check plain text; see `strukt.data.check.answers` for the arguments of checks."""
     for sentence in text.read(source, report.add):
         report.count(sentence)
 
 
 def _check_words(source: Source, report: Report) -> None:
+    """Check CoNLL-U for a task that needs only words."""
     for sentence in read_conllu(source, report):
         report.count(sentence)
 

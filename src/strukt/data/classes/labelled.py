@@ -101,6 +101,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 
 def _sentence(block: Block) -> Sentence:
+    """Parse a line; raise `LineError` if it is malformed."""
     sentence = Sentence(block)
     if any(note and "=" not in note for note in sentence.fields[2:]):
         message = f"expected class and words, found {len(sentence.fields)} columns"

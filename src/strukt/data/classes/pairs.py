@@ -129,6 +129,7 @@ def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
 
 
 def _pair(block: Block) -> LinePair:
+    """Parse a line; raise `LineError` if it is malformed."""
     columns = block.lines[0].split("\t")
     if len(columns) < 2 or any("=" not in note for note in columns[_COLUMNS:]):
         message = f"expected premise, hypothesis and class, found {len(columns)} columns"

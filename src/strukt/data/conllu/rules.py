@@ -159,6 +159,7 @@ class _Parser:
         self._problem("column-count", f"expected 10 columns, found {len(row)}", remedy, number)
 
     def _word(self, row: list[str], number: int) -> None:
+        """Check the ten columns of a word, and add the word."""
         expected = len(self.words) + 1
         if row[0] != str(expected):
             self._problem(
@@ -185,6 +186,7 @@ class _Parser:
         )
 
     def _multiword_token(self, identifier: str, number: int) -> None:
+        """Check the ID of a multiword token, such as 1-2."""
         match = _RANGE.fullmatch(identifier)
         first, last = (int(match[1]), int(match[2])) if match else (0, 0)
         if first >= last:
@@ -197,6 +199,7 @@ class _Parser:
         self._range = (first, last, number)
 
     def _empty_node(self, identifier: str, number: int) -> None:
+        """Check the ID of an empty node, such as 8.1."""
         self._empty_nodes += 1
         expected = f"{len(self.words)}.{self._empty_nodes}"
         if identifier != expected:

@@ -67,7 +67,7 @@ class Sentence(mentions.Sentence):
         return self.line + position
 
     def column(self, name: str) -> list[str]:
-        """Return the column "form", the only `name`: the layers have none.
+        """Return the words; the only `name` of a column is "form", as layers have no names.
 
         Raises:
             ValueError: If another name was given.
@@ -142,7 +142,7 @@ def _columns(block: Block) -> tuple[list[list[str]], str]:
 
 
 def _row_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
-    """Yield a problem for each line whose columns are empty, too few or too many."""
+    """Yield a problem for each line with an empty column, or not as many columns as the first line."""
     for number, row in enumerate(rows, block.line):
         if message := empty_column(row):
             remedy = "write the word, a TAB, and its label, O for none"

@@ -198,11 +198,13 @@ def wrong(sentence: Sentence) -> Problem:
 
 
 def _alone(block: Block) -> Sentence:
+    """Parse a line of plain text, with one space between symbols and none after the bracket of an operator."""
     line = " ".join(block.lines[0].split()).replace("[ ", "[")
     return _sentence(replace(block, lines=[line]))
 
 
 def _sentence(block: Block) -> Sentence:
+    """Parse a line; raise `LineError` if it is malformed."""
     fields = block.lines[0].split("\t")
     value, text = _value_and_expression(fields)
     notes = fields[2:]

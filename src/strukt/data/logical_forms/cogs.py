@@ -80,8 +80,8 @@ class Sentence(LineSentence):
 
         Raises:
             ValueError: If there is no such column, there is not one value for each word, a value cannot be written
-                to a file or has white space, a parent is not a whole number, or the sentence has no tags and some
-                columns are not named.
+                to a file or has white space, a parent is neither `_`, `self` nor a whole number, or the sentence
+                has no tags and some columns are not named.
         """
         _require_columns(columns)
         words = self.forms
@@ -172,6 +172,7 @@ def missing(sentence: Sentence) -> Problem:
 
 
 def _sentence(block: Block) -> Sentence:
+    """Parse a line; raise `LineError` if it is malformed."""
     untagged = Sentence(block, None)
     columns = len(untagged.fields)
     if columns > _COLUMNS:
