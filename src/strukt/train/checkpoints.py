@@ -41,8 +41,8 @@ class Progress:
         seconds: Time spent training, in this run and in those that it resumes.
         best_epoch: The best epoch on the development corpus, counted from 1; 0 before the first evaluation.
         history: For each epoch, its number, the step, the running mean of the loss, and the scores. If a time
-            limit ends a run within an epoch, the last entry, which no checkpoint has, bears the number of the
-            epoch before it.
+            limit ends a run within an epoch, the last entry has the number of the last completed epoch; no
+            checkpoint includes this entry.
     """
 
     epoch: int = 0

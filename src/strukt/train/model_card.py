@@ -57,7 +57,7 @@ class Facts:
     Attributes:
         licence: Licence of the model: an identifier of the hub, such as `cc-by-sa-4.0`; None if not stated.
         data: Names of the training data; by default, the name and version in the record that `strukt data get`
-            left beside the corpus.
+            left in the folder of the corpus.
         data_licence: Licence of the training data; by default, the one in that record.
         language: Codes of the languages, such as `en`; empty if not stated.
         trial: Scores and speed on test data; None if they were not measured.
@@ -267,7 +267,7 @@ def command(model: Model) -> str:
 
 
 def _source(path: str) -> dict[str, Any] | None:
-    """Return the record that `strukt data get` left beside a corpus, or None."""
+    """Return the record that `strukt data get` left in the folder of a corpus file, or None."""
     record = Path(path).parent / RECORD
     return read_json(record) if path and record.exists() else None
 

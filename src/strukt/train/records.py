@@ -1,4 +1,4 @@
-"""The records beside a saved model: its scores, and the environment of its training run."""
+"""The records in the folder of a saved model: its scores, and the environment of its training run."""
 
 from __future__ import annotations
 
