@@ -118,3 +118,10 @@ def test_its_options_are_the_defaults_of_the_command_line(tagger):
     assert order.config == expected
     assert order.initial_model == str(tagger)
     assert parse("tag", [f"--initial_model={tagger}"]).config == options()
+
+
+def test_a_file_of_options_may_name_the_model_whose_options_are_the_defaults(tagger, tmp_path):
+    file = tmp_path / "options.yaml"
+    file.write_text(f"initial_model: {tagger}\ntrainer:\n  epochs: 2\n")
+    expected = parse("tag", ["--initial_model", str(tagger), "--trainer.epochs", "2"])
+    assert parse("tag", ["--config", str(file)]) == expected

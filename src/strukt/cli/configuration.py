@@ -54,18 +54,20 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     option_files.require_shallow_values(arguments)
-    for folder in filter(None, option_files.named(arguments, ["--initial_model"])):
-        parser.set_defaults(_options_of_model(task, folder))
     groups = [f"--{group}" for group in _groups(parser)]
     arguments = option_files.files_first(
         _with_values(task, _with_shipped(task, arguments)), ["--config", *groups]
     )
     for path in option_files.named(arguments, groups):
         option_files.require_text(path)
-    values = vars(parser.instantiate(parser.parse_args(arguments)))
+    parsed = parser.parse_args(arguments)
     for name in ("output", "initial_model"):
-        if values[name] == "":  # would be the current folder
+        if parsed[name] == "":  # would be the current folder
             raise UsageError(f"--{name} is empty; give a folder, or omit the option")
+    if parsed["initial_model"]:
+        parser.set_defaults(_options_of_model(task, parsed["initial_model"]))
+        parsed = parser.parse_args(arguments)
+    values = vars(parser.instantiate(parsed))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
     return Order(config(**chosen), values["output"], values["resume"], values["initial_model"])
