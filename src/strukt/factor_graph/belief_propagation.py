@@ -99,7 +99,11 @@ def belief_propagation(
 
 
 class _Messages:
-    """The message updates of one graph; messages from factors to variables are ``(batch, copies, 2)``."""
+    """The message updates of one graph.
+
+    A copy is one occurrence of a variable in a factor, as in `Layout`. Messages from factors to variables are
+    ``(batch, copies, 2)``, with the log-weights of the values 0 and 1 on the last axis.
+    """
 
     def __init__(self, problem: Problem) -> None:
         device = problem.scores.device
@@ -115,8 +119,8 @@ class _Messages:
     def updated(self, messages: Tensor) -> tuple[Tensor, Tensor]:
         """Return the new messages ``(batch, copies, 2)``, and the log-sum over each factor's assignments.
 
-        The log-sums are ``(batch, factors)``, in the order of the groups of factors. A factor need not compute the
-        message to a variable whose value is already fixed; the old message then stays.
+        The log-sums are ``(batch, factors)``, in the order of the groups of factors. Where a factor returns -inf
+        for both values, as it may for a variable whose value is already fixed, the old message stays.
         """
         incoming = self._oriented(self.cavities(messages))
         outgoing, totals = [incoming[:, :0]], [incoming[:, :0, 0]]
@@ -134,7 +138,7 @@ class _Messages:
         return torch.where(ruled_out > 0, NEG_INF, self._scores + total)
 
     def cavities(self, messages: Tensor) -> Tensor:
-        """Return the messages to factors ``(batch, copies, 2)``: scores plus messages of all *other* factors."""
+        """Return the messages to factors ``(batch, copies, 2)``: scores plus the messages of all *other* factors."""
         total, ruled_out = (each[:, self._copies] for each in self._totals(messages))
         others = self._scores[:, self._copies] + total - finite(messages)
         return _normalised(torch.where(ruled_out > (messages == NEG_INF).to(messages), NEG_INF, others))
@@ -149,7 +153,7 @@ class _Messages:
         return torch.where(impossible.any(-1), NEG_INF, torch.where(impossible, 0.0, terms).sum(-1))
 
     def _totals(self, messages: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sum of the finite messages to each variable, and the number of messages of -inf."""
+        """Return the sum of the finite messages to each variable, and the number of others; ``(batch, V, 2)``."""
         nothing = torch.zeros_like(self._scores)
         return (
             nothing.index_add(1, self._copies, finite(messages)),
@@ -168,7 +172,7 @@ def _normalised(pairs: Tensor) -> Tensor:
 
 
 def _change(old: Tensor, new: Tensor) -> Tensor:
-    """Return the largest relative change of a log-weight; infinity for a change to or from -inf."""
+    """Return the largest relative change of a log-weight in each item; infinity for a change to or from -inf."""
     old, new = old.detach(), new.detach()
     same = old == new
     size = 1 + torch.maximum(old.abs(), new.abs())
@@ -179,6 +183,7 @@ def _change(old: Tensor, new: Tensor) -> Tensor:
 
 
 def _probability_of_one(pairs: Tensor) -> Tensor:
+    """Return the probability of 1 from the log-weights of 0 and 1; 0 if both are -inf."""
     zero, one = _normalised(pairs).unbind(-1)
     none = (pairs == NEG_INF).all(-1)
     return torch.where(none, 0.0, one.exp() / (zero.exp() + one.exp()))

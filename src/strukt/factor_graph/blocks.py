@@ -11,7 +11,10 @@ from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import VariablesLike, collect
 
 Block = tuple[Places, bool]
-"""The indices of a block's variables in the graph, and True if they form a group: exactly one of them is 1."""
+"""The indices of a block's variables in the graph, and True if they form a group, of which exactly one is 1.
+
+The indices are ``(size,)``, or ``(blocks, size)`` for several blocks that are updated at once.
+"""
 
 
 def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
@@ -48,7 +51,7 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
 
 
 def _require_independent_terms(factor: AnyFactor, owner: Places) -> None:
-    """Raise ValueError if a term of a factor has several variables of one group, other than its own groups.
+    """Raise ValueError if a term of a factor has several variables of one group that is not a group of the factor.
 
     Args:
         factor: The factor.
@@ -69,7 +72,10 @@ def _require_independent_terms(factor: AnyFactor, owner: Places) -> None:
 
 
 def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
-    """Group blocks into steps, by greedy colouring, so that blocks of a step share no term of a factor."""
+    """Return the steps of a sweep, by greedy colouring: blocks of one step share no term of a factor.
+
+    The blocks of a step are stacked by size, as by `stacked`.
+    """
     variables = sum(len(variables) for variables, _ in blocks)
     owner = np.empty(variables, dtype=np.int64)
     for number, (members, _) in enumerate(blocks):
@@ -90,10 +96,14 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
 
 
 def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[list[Block]]:
-    """Return a step for each group of variables in the schedule, which updates all blocks of the group at once.
+    """Return a step for each entry of a user's schedule, which updates all blocks of the entry's variables at once.
+
+    Args:
+        blocks: All blocks of the graph.
+        groups: The schedule: arrays of variables, which together hold each variable of the graph once.
 
     Raises:
-        ValueError: If a variable is in no group or in two, or the variables of a block are in different groups.
+        ValueError: If a variable is in no entry or in two, or the variables of a block are in different entries.
     """
     owner = np.full(sum(len(members) for members, _ in blocks), -1)
     for number, group in enumerate(groups):

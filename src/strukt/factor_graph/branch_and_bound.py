@@ -2,8 +2,8 @@
 
 Each node of the search fixes some variables. Its relaxation bounds the scores of all its assignments from above,
 even before convergence. Rounding the relaxed point may yield a permitted assignment, whose score is a lower bound
-on the best one. The bound of a node without permitted assignments soon falls below the least score that one could
-have.
+on the best one. The bound of a node without permitted assignments falls during the iterations, soon below the least
+score that a permitted assignment can have; such nodes are dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ SLACK = 1e-9
 """The search ends when no assignment can score higher by more than this, relative to the score."""
 
 MARGIN = 1e-3
-"""The fall of a bound below the least score, relative to it, that cannot be a rounding error."""
+"""A node is dropped if its bound is below the least possible score by more than this, relative to that score.
+
+A rounding error is smaller.
+"""
 
 NODE_ITERATIONS = 300
 """Maximum number of ADMM iterations for a node's relaxation; a node is split even if it has not converged."""
@@ -128,7 +131,7 @@ def total_score(problem: Problem, assignment: Tensor) -> float:
 
 
 def _least_score(problem: Problem) -> float:
-    """Return a lower bound on the scores of all permitted assignments; -inf if a factor does not know one."""
+    """Return a lower bound on the scores of all permitted assignments; -inf if an oracle has none."""
     scores = sum(float(finite(each).clamp(max=0.0).sum()) for each in (problem.scores, problem.pair_scores))
     return scores + sum(oracle.least() for oracle in problem.oracles)
 
@@ -164,11 +167,12 @@ def _fixed_score(problem: Problem, fixed: Bits) -> float:
 
 
 def _unflipped(marginals: Tensor, fixed: Bits) -> Tensor:
+    """Return the marginals of the variables themselves, of which `_relax` negated those fixed to 1."""
     return torch.where(torch.from_numpy(fixed == 1).to(marginals.device), 1.0 - marginals, marginals)
 
 
 def _children(fixed: Bits, marginals: Tensor) -> list[Bits]:
-    """Return the two children of a node, in which the open variable with the marginal nearest to 1/2 is 0 or 1."""
+    """Return the two children of a node: the open variable with the marginal nearest to 1/2 is 0, and is 1."""
     doubt = np.where(fixed == OPEN, 0.5 - np.abs(numpy_of(marginals) - 0.5), -1.0)
     halves = [fixed.copy(), fixed.copy()]
     for value, half in enumerate(halves):

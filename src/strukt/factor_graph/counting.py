@@ -86,7 +86,10 @@ def _forward(totals: Tensor, cost: int, saturating: bool) -> Tensor:
 
 
 def _backward(rest: Tensor, cost: int, saturating: bool) -> Tensor:
-    """Return, for each total, the entry of ``rest`` at that total plus ``cost``."""
+    """Return, for each total, the entry of ``rest`` at that total plus ``cost``.
+
+    Beyond the last total, it is the last entry if ``saturating``, and otherwise -inf.
+    """
     size = rest.shape[-1]
     cost = min(cost, size)
     beyond = (

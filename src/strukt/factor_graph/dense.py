@@ -79,7 +79,10 @@ class Dense(AnyFactor, Soft):
         return torch.where(permitted, result, NEG_INF)
 
     def _places(self, assignments: Tensor) -> tuple[Tensor, Tensor]:
-        """Return each assignment's index in the table, and a mask of the assignments with one 1 in each group."""
+        """Return each assignment's index in the table, and a mask of the assignments with one 1 in each group.
+
+        Assignments are ``(k, batch, size)``; the indices and the mask are ``(k, batch)``.
+        """
         if self.grouped:
             parts = torch.split(assignments, list(self.sizes), -1)
             values = [part.argmax(-1) for part in parts]
@@ -114,13 +117,16 @@ class Dense(AnyFactor, Soft):
         return bool(self.table.isfinite().all())
 
     def _alternatives(self, probabilities: Tensor) -> list[Tensor]:
-        """Return the probabilities along each axis of the table, ``(batch, entries)`` each."""
+        """Return the probabilities of the values along each axis of the table, ``(batch, values)`` each."""
         if self.grouped:
             return list(torch.split(probabilities, list(self.sizes), -1))
         return [torch.stack([1 - p, p], -1) for p in probabilities.unbind(-1)]
 
     def _mean(self, alternatives: list[Tensor], kept: int | None) -> Tensor:
-        """Return the mean of the table over all axes but ``kept``: ``(batch, entries)``, or ``(batch, 1)``."""
+        """Return the mean score for each value of axis ``kept``, ``(batch, values)``; for None, ``(batch, 1)``.
+
+        ``alternatives`` has the probabilities along each axis, which weight the scores.
+        """
         table = self.table.reshape(-1, *self.sizes)
         table = table.unsqueeze(-1) if kept is None else table.movedim(kept + 1, -1)
         others = [p for axis, p in enumerate(alternatives) if axis != kept]
@@ -172,7 +178,11 @@ class DenseOracle(Oracle):
 
 
 def _groups(variables: VariablesLike) -> list[Variables] | None:
-    """Return the groups of one-hot variables, or None for single variables."""
+    """Return the groups of one-hot variables, or None for single variables.
+
+    Raises:
+        ValueError: If a group is empty or has more than one axis, or an array of groups more than two.
+    """
     parts: Sequence[VariablesLike] = list(variables) if _ndim(variables) == 2 else ()
     if not isinstance(variables, Variables):
         parts = list(itertools.chain([] if variables is None else variables))

@@ -113,7 +113,7 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
 
 
 def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
-    """Return a factor's log-potential of each assignment of the graph ``(k, V)``: ``(k, batch)``.
+    """Return the log-potentials ``(k, batch)`` of a factor for assignments ``(k, V)`` of the whole graph.
 
     It is computed once for each distinct assignment of the factor's own variables.
     """

@@ -238,7 +238,7 @@ def _described(result: object) -> str:
 
 
 def folded(value: Tensor, axes: int) -> Tensor:
-    """Return a tensor with its last axes as a single one, even if there are none."""
+    """Merge the last ``axes`` axes of a tensor into one; if ``axes`` is 0, add an axis of size 1."""
     batch = value.dim() - axes
     return value.reshape(*value.shape[:batch], value.shape[batch:].numel())
 

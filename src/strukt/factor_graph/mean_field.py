@@ -27,7 +27,7 @@ Ordering = str | Sequence[VariablesLike]
 def mean_field(
     problem: Problem, arrays: Arrays, settings: Settings, ordering: Ordering
 ) -> MeanField[Tensor | tuple[Tensor, ...]]:
-    """Run mean field.
+    """Run mean field on a graph, and return the result in the shapes of its variables.
 
     Args:
         problem: The graph, with scores.
@@ -60,6 +60,7 @@ def mean_field(
 
 
 def _steps(blocks: list[Block], factors: Sequence[AnyFactor], ordering: Ordering) -> list[list[Block]]:
+    """Return the steps of a sweep, each with the blocks that it updates at once, stacked by size."""
     if ordering == "sequential":
         return colours(blocks, factors)
     if ordering == "parallel":
@@ -134,14 +135,15 @@ def _require_even(blocks: Sequence[Block], settings: Settings) -> None:
 
 
 def _seen(point: Tensor, negated: Tensor) -> Tensor:
+    """Return the probabilities that a factor sees: 1 - p for its negated variables."""
     return torch.where(negated, 1 - point, point)
 
 
 def _require_soft(factor: AnyFactor) -> Soft:
-    """Return the factor if it is soft, that is, forbids no assignment.
+    """Return the factor if it is soft: it forbids nothing, except that one variable of each group must be 1.
 
     Raises:
-        ValueError: If it may forbid assignments.
+        ValueError: If it forbids other assignments.
     """
     if isinstance(factor, Soft) and factor.is_finite():
         return factor

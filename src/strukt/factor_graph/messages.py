@@ -31,7 +31,7 @@ class FactorGroup(abc.ABC):
 
     @abc.abstractmethod
     def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Sum over all assignments, each weighted by the values of its variables.
+        """Return log-sums over assignments, each weighted by its values' weights and its local score.
 
         Args:
             weights: Log-weights of 0 and of 1, ``(batch, factors, size, 2)``; -inf for a value that is ruled out.

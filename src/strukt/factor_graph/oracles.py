@@ -18,7 +18,7 @@ from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, plain
 
 TOLERANCE = 1e-12
-"""The error of a projection at which its active set stops."""
+"""The error in the marginals at which the active set of a projection stops."""
 
 
 class Oracle(abc.ABC):
@@ -26,7 +26,7 @@ class Oracle(abc.ABC):
 
     @abc.abstractmethod
     def best(self, scores: Tensor) -> Tensor:
-        """Return the best 0/1 assignment ``(batch, size)`` for ``scores`` plus local scores; -inf forbids a 1."""
+        """Return the best 0/1 assignment for scores ``(batch, size)`` plus local scores; -inf forbids a 1."""
 
     @abc.abstractmethod
     def local_scores(self, vertices: Tensor) -> Tensor:
@@ -85,7 +85,10 @@ class Oracle(abc.ABC):
             return self.face(weights, chosen(answers, started, result))
 
     def face(self, weights: Tensor, vertices: Tensor) -> Face:
-        """Return the face of weights ``(batch, k)`` and assignments ``(batch, k, size)``, -1 in unused rows."""
+        """Return the face of weights ``(batch, k)`` and assignments ``(batch, k, size)``, -1 in unused rows.
+
+        In the face, unused rows repeat the first assignment, with weight 0.
+        """
         used = (vertices >= 0).all(-1)
         weights = torch.where(used, weights, torch.zeros_like(weights))
         vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])
@@ -93,7 +96,7 @@ class Oracle(abc.ABC):
         return Face(point, weights, vertices, plain(self.local_scores(vertices.movedim(1, 0))).T)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Sum over all assignments, each weighted by the values of its variables and its local score.
+        """Return log-sums over assignments, each weighted by its values' weights and its local score.
 
         Args:
             weights: ``(batch, size, 2)``, log-weights of 0 and of 1; -inf for a value that is ruled out.
@@ -156,7 +159,10 @@ class MapOracle(Oracle):
 
 
 def _start(face: Face, local_scores: Tensor, scale: Tensor) -> Start:
-    """Return the assignments of an earlier face as a start, with their current local scores ``(batch, k)``."""
+    """Return the assignments of an earlier face as a start, with their current local scores ``(batch, k)``.
+
+    The local scores in the start are divided by ``scale (batch,)``.
+    """
     used = face.vertices.cpu().numpy() > 0
     extra = local_scores / scale.unsqueeze(-1)
     return Start(*listed(used, used.shape[-1]), numpy_of(extra), numpy_of(face.weights))

@@ -86,7 +86,7 @@ def _are_spans(rows: Sequence[Any]) -> bool:
 
 
 def _spans(rows: Sequence[Any]) -> Tensor:
-    """Pad lists of spans to one tensor `(batch, spans, 3)`."""
+    """Pad lists of spans at the end by -100; return one tensor `(batch, spans, 3)`."""
     padded = torch.full((len(rows), max(map(len, rows)), 3), IGNORED)
     for target, row in zip(padded, rows, strict=True):
         target[: len(row)] = torch.as_tensor(row, dtype=torch.long).reshape(-1, 3)

@@ -138,7 +138,10 @@ def encode_words(
 
 
 def _remaining_head(head: int, cut: int, kept: int) -> int:
-    """Return a head, counted without the first ``cut`` words; unknown unless among the first ``kept``, or 0."""
+    """Return a head counted from the first remaining word, or 0 for the root; -100 if unknown or cut off.
+
+    Before truncation, the remaining words are numbered from ``cut + 1`` to ``kept``.
+    """
     if head == 0:
         return 0
     return head - cut if cut < head <= kept else IGNORED

@@ -14,6 +14,8 @@ from strukt.structures.guide import Guide, TextState
 
 
 class _Read(NamedTuple):
+    """The texts of the last call, and the guide's state after them."""
+
     tokens: Tensor  # (b, m)
     state: TextState
 

@@ -36,7 +36,7 @@ class Head(nn.Module, ABC):
 
     Attributes:
         views: Number of times that the encoder encodes a batch for one loss, each with different dropout.
-        axes: The shape of the labels, for error messages.
+        axes: The shape of the labels, which begins with "(batch, pieces" if each piece has a label.
     """
 
     views: ClassVar[int] = 1

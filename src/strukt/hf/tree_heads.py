@@ -76,6 +76,7 @@ class BiaffineHead(Head):
         return HeadOutput(arcs, places.scatter(pairs, IGNORED))
 
     def _with_root(self, vectors: Tensor) -> Tensor:
+        """Return the vectors after dropout, with that of the root in front: `(batch, n + 1, size)`."""
         dropped: Tensor = self.dropout(self.scorer.with_root(vectors))
         return dropped
 

@@ -27,8 +27,8 @@ class BeliefPropagation:
         pairwise_marginals: ``batch + (n, n)``, the estimated probability that both variables are 1, with the
             marginals on the diagonal; differentiable. For pairs with score 0 it is the product of the marginals,
             even if other pairs connect the variables.
-        log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable. -inf if both
-            values of a variable are forbidden; the marginals are then meaningless.
+        log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable. After
+            `BinaryCRF.condition` it is -inf if required variables are forbidden; marginals are then meaningless.
         change: ``batch``, the sum of the absolute changes of all messages in the last round; 0 at a fixed point.
     """
 
@@ -87,6 +87,7 @@ def _pair_weights(cavity: Tensor, pairwise: Tensor) -> Tensor:
 
 
 def _joint(cavity: Tensor, pairwise: Tensor) -> Tensor:
+    """Return the log-probabilities of the four values 00, 10, 01, 11 of each pair, on a new last axis."""
     weights = _pair_weights(cavity, pairwise)
     return weights - logsumexp(weights, -1).unsqueeze(-1)
 

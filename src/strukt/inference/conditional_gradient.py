@@ -59,14 +59,20 @@ def conditional_gradient(
 
 
 class _Structure:
-    """A structure of the convex combination, with its weight."""
+    """A structure of the convex combination: indices of its parts, total score, weight, and origin.
+
+    The origin is the index of the oracle's call that returned the structure, or -1 - j for structure j of the start.
+    """
 
     def __init__(self, parts: Array, score: float, weight: float, origin: int) -> None:
         self.parts, self.score, self.weight, self.origin = parts, score, weight, origin
 
 
 class _Mixture:
-    """The convex combination of structures of one item; the keys of ``structures`` are their parts, as bytes."""
+    """The convex combination of structures of one item; the keys of ``structures`` are their parts, as bytes.
+
+    ``point`` is the mean of the structures' 0/1 vectors by their weights.
+    """
 
     def __init__(self, scores: Array, method: str, settings: Settings) -> None:
         self.scores, self.method, self.settings = scores, method, settings
@@ -137,6 +143,7 @@ class _Mixture:
             each.weight *= factor
 
     def _gain(self, structure: _Structure) -> float:
+        """Return the derivative of the objective with respect to the structure's weight."""
         return float(structure.score - self.point[structure.parts].sum())
 
     def _vector(self, structure: _Structure) -> Array:

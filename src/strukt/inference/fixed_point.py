@@ -44,6 +44,7 @@ def fixed_point(point: Tensor, update: Callable[[Tensor], Tensor]) -> Tensor:
     exact = 10 * torch.finfo(point.dtype).eps
 
     def pulled(grad: Tensor) -> Tensor:
+        """Return (1 - df/dp)^-T grad, the gradient with respect to the result of the last update."""
         total, change = grad, grad.new_tensor(torch.inf)
         for _ in range(MAX_ITERATIONS):
             (back,) = torch.autograd.grad(again, leaf, total, retain_graph=True)

@@ -42,12 +42,12 @@ class MeanField(Generic[Marginals]):
     Attributes:
         marginals: The probability that each variable is 1, in the shape of the variables; differentiable.
         energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable. +inf if all
-            variables of a group or both values of a variable are forbidden, or both of a forbidden pair have a
-            positive probability.
+            variables of a group are forbidden, if required variables (`BinaryCRF.condition`) are, or if both
+            variables of a forbidden pair have a positive probability.
         free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. With all
             weights 1, it is never below minus the log-partition. It never rises unless blocks that depend on each
             other are updated at once, or a step size below 1 is combined with damping.
-        status: ``batch``, Boolean: whether the residual is at most the tolerance; without one, whether it is 0.
+        status: ``batch``, Boolean: True if the residual is at most the tolerance; without one, if it is 0.
         residual: ``batch``, the largest change of a probability in the last sweep.
         iterations: ``batch``, the number of sweeps.
     """
@@ -180,6 +180,8 @@ class _State(NamedTuple):
 
 
 class _Solver:
+    """The sweeps of mean field over one model."""
+
     def __init__(self, model: Model, schedule: Schedule, settings: Settings) -> None:
         self._model, self._schedule, self._settings = model, schedule, settings
         self._regularizer = REGULARIZERS[settings.regularizer]
@@ -190,6 +192,7 @@ class _Solver:
         self._damps, self._steps = bool(self._damping.any()), bool((self._step_size < 1).any())
 
     def run(self) -> MeanField[Tensor]:
+        """Make sweeps until all items have converged, or for the maximum number of sweeps."""
         settings, scores = self._settings, self._model.scores
         state = _State(self._independent(), scores)
         batch = len(scores)
@@ -239,7 +242,7 @@ class _Solver:
         return energy, free
 
     def _independent(self) -> Tensor:
-        """Return the probabilities without any factors."""
+        """Return the probabilities ``(batch, V)`` from the scores of single variables alone."""
         scores = self._model.scores
         point = torch.zeros_like(scores)
         for step in self._schedule:
@@ -268,5 +271,6 @@ class _Solver:
         return _State(point, messages)
 
     def _best(self, messages: Tensor, blocks: Blocks) -> Tensor:
+        """Return the new probabilities of blocks, ``(batch, blocks, size)``, from messages of that shape."""
         weighted = messages / self._weight[blocks.variables[:, :1]]
         return self._regularizer.best(weighted, blocks.grouped)

@@ -24,7 +24,7 @@ def require_tolerance(tol: float) -> None:
 
 
 def holds(condition: bool | Tensor) -> bool:
-    """Return whether a condition is true, for a tensor everywhere.
+    """Return True if a condition is true; for a tensor, if it is true everywhere.
 
     Conditions on numbers need no tensor, which would have no value in ``with torch.device("meta")``.
     """

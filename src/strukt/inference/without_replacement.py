@@ -26,7 +26,7 @@ class _Cells:
         forbidden: The forbidden parts of the old cell, ``(batch, *parts)``.
         used: The parts of the structure, ``(batch, *parts)``.
         rank: The number, from 0, of each part that distinguishes the structure, which is also the index of the
-            part's cell; -1 for all other parts.
+            part's cell; -1 for all other parts. ``(batch, *parts)``.
     """
 
     required: Tensor
@@ -103,7 +103,10 @@ def sample_without_replacement(
 
 
 def _take(open_cells: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw a cell of each item by its weight, and remove it.
+    """Draw a cell of each item in proportion to its weight, and remove it by setting its log-weight to -inf.
+
+    Args:
+        open_cells: Cells and their log-weights ``(count, batch)``, which are modified.
 
     Returns:
         The required and the forbidden parts of the drawn cells, and a mask ``(batch,)`` of the items that still

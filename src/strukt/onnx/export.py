@@ -128,6 +128,7 @@ class _Network(nn.Module):
 
 
 def _exportable(model: Model) -> SentenceModel:
+    """Return the model itself; raise SettingError if it cannot be exported."""
     if not (isinstance(model, SentenceModel) and model.networks):
         raise SettingError(
             f"a model of the task {model.task} cannot be exported; those of {', '.join(TASKS)} can"
@@ -178,6 +179,11 @@ def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networ
 
 
 def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder: Path) -> None:
+    """Write one network of a model as `NAME.onnx`; `examples` are its arguments for two batches.
+
+    Raises:
+        SettingError: If PyTorch cannot export the network.
+    """
     signature = inspect.signature(attrgetter(name)(model))
     try:
         with _quiet():
@@ -233,7 +239,7 @@ def _free_axes(one: Any, other: Any) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Within the context, silence warnings of future changes in PyTorch, and notes on unused operators."""
+    """Return a context that silences warnings of future changes in PyTorch, and notes on unused operators."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", None)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -28,6 +28,7 @@ def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
         return torch.where(inside, value + scores, best), torch.where(inside, before, same)
 
     def leave(tag: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the tag of the word before, and that of this word."""
         return before.gather(1, tag[:, None])[:, 0], tag
 
     steps = transition.transpose(0, 1)

@@ -85,6 +85,7 @@ def _contract(state: Step, _: Tensor) -> tuple[Step, Step]:
     inner = cycle[:, :, None] | column
 
     def contracted(values: Tensor, into: Tensor, out: Tensor, none: Tensor) -> Tensor:
+        """Set the row of the contracted node to `into`, its column to `out`, and the cycle's other entries to `none`."""
         into = torch.where(row[:, :, None] & ~column, into, none)
         out = torch.where(row[:, None, :] & ~cycle[:, :, None], out, into)
         return torch.where(inner & (node > 0)[:, :, None], out, values)
@@ -113,7 +114,15 @@ def _cycle(head: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _expand(state: Step, step: Step) -> tuple[Step, Tensor]:
-    """Expand a cycle: attach its nodes to each other, except the node that has a head outside the cycle."""
+    """Expand a cycle: attach its nodes to each other, except the node that has a head outside the cycle.
+
+    Args:
+        state: The heads of words so far, ``(batch, n + 1)``, and a mask of the words that are attached.
+        step: The result of `_contract` for this step.
+
+    Returns:
+        The next state, and an output that is ignored.
+    """
     heads, attached = state
     cycle, nodes, dependents, origins = step
     index = torch.arange(heads.shape[1], device=heads.device)

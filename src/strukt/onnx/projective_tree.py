@@ -55,6 +55,7 @@ def _grow(arcs: Tensor) -> tuple[Tensor, ...]:
     def step(
         charts: tuple[Tensor, ...], item: tuple[Tensor, ...]
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Fill in the spans of one width; return the charts, and the splits of these spans."""
         right, left, right_arcs, left_arcs = charts
         whole, to_right, to_left = item
         shorter, longer = distance < whole, (distance >= 1) & (distance <= whole)
@@ -73,7 +74,7 @@ def _grow(arcs: Tensor) -> tuple[Tensor, ...]:
         left = torch.where(fresh, torch.where(begun, 0.0, best_left)[:, :, None], left)
         return (right, left, right_arcs, left_arcs), (right_split, left_split, below_split)
 
-    to_right = at(arcs, word + distance, word).permute(2, 0, 1)  # [distance, head]
+    to_right = at(arcs, word + distance, word).permute(2, 0, 1)  # [distance, item, head]
     to_left = at(arcs, word - distance, word).permute(2, 0, 1)
     nothing = torch.zeros_like(arcs)
     charts, splits = scan(step, (nothing, nothing, nothing, nothing), (distance, to_right, to_left))
@@ -91,6 +92,7 @@ def _divide(to_right: Tensor, to_left: Tensor, splits: list[Tensor]) -> tuple[Te
     word, distance, last = grid(to_right)
 
     def step(chosen: tuple[Tensor, ...], item: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+        """Choose the arc, and the two smaller spans, of each chosen span of one width; the output is ignored."""
         right, left, right_arcs, left_arcs = chosen
         whole, right_split, left_split, below_split = item
         now = (distance == whole) & (whole >= 1)

@@ -92,7 +92,7 @@ def observed(
 
 
 def state_keys(data: Labelled, count: int) -> Array:
-    """Return the key of each value of sparse tokens: attribute times c plus label of the token."""
+    """Return the key of each stored value of sparse tokens: attribute times `count`, plus the token's label."""
     sizes = np.diff(data.tokens.indptr)
     labels = np.repeat(data.labels, sizes)
     keys: Array = labels + data.tokens.indices.astype(np.int64) * count

@@ -83,6 +83,9 @@ class NegativeLogLikelihood:
         features: The features that have a weight.
         l2: Weight of the squared norm.
 
+    Attributes:
+        observed: `(weights,)`, the sum of each feature's values under the given labels; 0 for unused features.
+
     Complexity: Time O(m + n c^2) per call, for n tokens with m state features and c classes; memory for one batch.
     """
 
@@ -115,6 +118,10 @@ class NegativeLogLikelihood:
 
 
 def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) -> None:
+    """Add the expected values of state features to `out`, `(states,)`.
+
+    `marginals`, `(sequences * longest, c)`, are the probabilities of labels, indexed by `Batch.cells`.
+    """
     if not isinstance(batch.tokens, csr_array):
         out += _product(batch.tokens.T, marginals[batch.cells]).ravel()
         return

@@ -22,7 +22,7 @@ from strukt.kernels.lp_sparsemap.state import Faces, Graph, State
 from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 
 DEPENDENT = 1e-9
-"""Differences between assignments span no direction if they are shorter than this, relative to the longest one."""
+"""Singular values of the centred assignments below this, relative to the largest one, count as 0."""
 
 
 def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces:
@@ -57,7 +57,10 @@ def differentiable(
     graph: Graph, free: Array, along: Faces, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor],
     faces: Sequence[Face | None], marginals: Tensor,
 ) -> Tensor:  # fmt: skip
-    """Return the same marginals, differentiable in the scores, the pair scores and the oracles' local scores."""
+    """Return the same marginals, differentiable in the scores, the pair scores and the oracles' local scores.
+
+    ``free (batch, V)`` is 0 for variables that never move, and 1 for all others, as in `State`.
+    """
     moved = torch.where(scores > -torch.inf, scores, 0.0).double()
     moved = moved + _pairs(graph, along, pair_scores.double())
     for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):

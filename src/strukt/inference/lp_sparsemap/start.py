@@ -69,10 +69,10 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 def first_state(
     graph: Graph, scores: Floats, pair_scores: Floats, tol: float, start: Position | None
 ) -> State:
-    """Return the first state.
+    """Return the state before the first iteration: a new one, or that of an earlier solution.
 
-    The remainder of a variable's score, which its marginal does not explain, is split equally over the multipliers
-    of its copies.
+    The rest of a variable's score, after its marginal and multipliers are subtracted, is split equally over the
+    multipliers of its copies.
     """
     possible = scores > -np.inf
     eta = np.where(possible, scores, 0.0)

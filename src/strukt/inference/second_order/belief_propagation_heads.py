@@ -119,6 +119,7 @@ def _cavity(scores: SecondOrderScores, messages: Tensor) -> Tensor:
 
 
 def _cavity_weights(scores: SecondOrderScores, messages: Tensor) -> Tensor:
+    """Return the log-weights of `_cavity`, not normalised."""
     field = _field(scores, messages).unsqueeze(-2).expand_as(messages)
     return torch.where(field == NEG_INF, NEG_INF, field - finite(messages))
 
@@ -157,6 +158,7 @@ def _log_sum_of_others(x: Tensor) -> Tensor:
 
 
 def _damped(old: Tensor, new: Tensor, damping: float) -> Tensor:
+    """Return the mean of old and new messages; -inf where either of them is."""
     excluded = (old == NEG_INF) | (new == NEG_INF)
     old, new = (torch.where(excluded, 0.0, each) for each in (old, new))
     return torch.where(excluded, NEG_INF, damping * old + (1 - damping) * new)

@@ -123,7 +123,15 @@ class _Pairs:
     grandparents: Tensor
 
     def expected(self, marginals: Tensor, block: slice) -> Tensor:
-        """Return, for each arc of some words, the expected sum over its pairs: ``batch + (words, n + 1)``."""
+        """Return the expected sum of the values of each arc's pairs, for the words of ``block``.
+
+        Args:
+            marginals: ``batch + (n, n + 1)``, the probability of each arc.
+            block: The words.
+
+        Returns:
+            ``batch + (words, n + 1)``.
+        """
         siblings, dependents = self.siblings[..., block, :, :], self.grandparents[..., block, :, :]
         beside = torch.einsum("...mkh,...kh->...mh", siblings, marginals)
         above = torch.einsum("...mkg,...kg->...mk", dependents, marginals)
