@@ -85,7 +85,10 @@ def _contract(state: Step, _: Tensor) -> tuple[Step, Step]:
     inner = cycle[:, :, None] | column
 
     def contracted(values: Tensor, into: Tensor, out: Tensor, none: Tensor) -> Tensor:
-        """Set the row of the contracted node to `into`, its column to `out`, and the cycle's other entries to `none`."""
+        """Set the contracted node's row to `into` and column to `out`, and other entries of the cycle to `none`.
+
+        Where there is no cycle, return `values` unchanged.
+        """
         into = torch.where(row[:, :, None] & ~column, into, none)
         out = torch.where(row[:, None, :] & ~cycle[:, :, None], out, into)
         return torch.where(inner & (node > 0)[:, :, None], out, values)

@@ -57,7 +57,10 @@ HUNG_UP = 499
 Reply = TypeVar("Reply")
 
 RETRY = {"Retry-After": "1"}
+"""Header of responses to requests that clients may repeat after a second."""
+
 KEEP = {"Cache-Control": "max-age=300"}
+"""Header of the files of the page, which browsers may keep for five minutes."""
 
 
 def create_app(
@@ -121,6 +124,8 @@ def create_app(
 
 
 def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    """Add the addresses for programs; the docstrings of their functions are in the OpenAPI documentation."""
+
     @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
     async def predict(body: PredictRequest, request: Request) -> PredictResponse:
         """Predict the structures of sentences."""
@@ -180,6 +185,7 @@ async def _hung_up(request: Request) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
+    """Add the addresses of the page's files, with the style sheet of pictures appended to that of the page."""
     for address, path in ASSETS.items():
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".css":
@@ -188,6 +194,8 @@ def _add_page(app: FastAPI) -> None:
 
 
 def _asset_route(text: str, kind: str) -> Any:
+    """Return a function that responds with a file of the page, of media type `kind`."""
+
     async def asset() -> Response:
         return Response(text, media_type=kind, headers=KEEP)
 
@@ -195,6 +203,8 @@ def _asset_route(text: str, kind: str) -> Any:
 
 
 def _add_problems(app: FastAPI) -> None:
+    """Add handlers that turn exceptions into the error responses of `refusals.problem`."""
+
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         return problem(422, validation_message(error.errors()[0]))

@@ -24,6 +24,11 @@ def protocol(seconds: float) -> type[asyncio.Protocol]:
 
 
 class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Uvicorn's protocol with a timer for the head of each request; `protocol` makes a subclass with a time limit.
+
+    The timer starts when the connection opens, and at the first byte of each later head.
+    """
+
     seconds: float
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -64,6 +69,7 @@ class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 
 def _refusal(seconds: float) -> bytes:
+    """Return a response with status 408 as the bytes to send."""
     answer = problem(408, f"the head of the request took more than {seconds:g} seconds to arrive")
     headers = {**HEADERS, **dict(answer.headers), "Connection": "close"}
     lines = ["HTTP/1.1 408 Request Timeout", *(f"{name}: {value}" for name, value in headers.items()), "", ""]

@@ -110,7 +110,7 @@ def annotated(
 
 
 def response(file: AnnotateRequest, predicted: Sequence[Sentence], notes: Sequence[str]) -> AnnotateResponse:
-    """Return the response to a request.
+    """Return the annotated file as the response to its request.
 
     Args:
         file: The request with the file.
@@ -127,6 +127,7 @@ def response(file: AnnotateRequest, predicted: Sequence[Sentence], notes: Sequen
 
 
 def _read(model: Model, file: AnnotateRequest) -> Iterator[Sentence]:
+    """Read the sentences of a file in the format of the request, or else in that of the file's name."""
     readers = model.readers()
     stream = io.BytesIO()
     stream.name = file.name

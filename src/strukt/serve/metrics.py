@@ -85,6 +85,7 @@ class Metrics:
 
 
 def _head(name: str, kind: str, help: str) -> tuple[str, str]:
+    """Return the two lines that describe a metric."""
     return f"# HELP {name} {help}", f"# TYPE {name} {kind}"
 
 

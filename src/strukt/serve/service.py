@@ -148,6 +148,7 @@ class Service:
 
 
 def _warm_up(served: ServedModel, request: PredictRequest) -> None:
+    """Compute the result of a request once, without a time limit."""
     with suppress(StruktError):  # the model may read inputs other than sentences, such as lists of numbers
         for sentence in served.sentences(request):
             served.predict(sentence, request, Deadline())

@@ -152,4 +152,5 @@ class Chunks(Spans):
         return at_temperature(conditioned, request.temperature)
 
     def _named(self, parts: Sequence[Part]) -> list[tuple[int, int, str]]:
+        """Return the spans among some parts: first word (from 0), word after the last, and label."""
         return [(part.start, part.end, part.label) for part in self.chosen(parts)]

@@ -28,6 +28,7 @@ class LateError(StruktError):
 
 
 BUSY = "all threads are busy with abandoned requests; try again later"
+"""The error message while `Workers.lost`."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from threadpoolctl import threadpool_limits
 from strukt.kernels.arrays import Array
 
 Objective = Callable[[Array], tuple[float, Array]]
+"""A function of a point that returns the value and the gradient."""
+
 Report = Callable[[int, float, Array], None]
 """A function of the number of an iteration, the objective, and the point."""
 
@@ -129,6 +131,7 @@ def minimise(
 
 
 def _lbfgs(objective: Objective, start: Array, stopping: Stopping, report: Report | None) -> Minimum:
+    """Minimise an objective without a penalty by SciPy's L-BFGS-B, with CRFsuite's stopping criteria."""
     values: list[float] = []
 
     def watch(intermediate_result: OptimizeResult) -> None:
@@ -153,6 +156,7 @@ def _lbfgs(objective: Objective, start: Array, stopping: Stopping, report: Repor
 def _owl_qn(
     objective: Objective, start: Array, l1: float, stopping: Stopping, report: Report | None
 ) -> Minimum:
+    """Minimise an objective with an L1 penalty; see `minimise`."""
     point, (smooth, gradient) = start, objective(start)
     values, curvature = [smooth + l1 * float(np.abs(point).sum())], Curvature()
     while True:
@@ -249,6 +253,7 @@ def _line_search(
 
 
 def _stalls(values: list[float], stopping: Stopping) -> bool:
+    """Return True if the objective decreased by less than the share `delta` over the last `period` iterations."""
     if len(values) <= stopping.period:
         return False
     return values[-1 - stopping.period] - values[-1] < stopping.delta * abs(values[-1])

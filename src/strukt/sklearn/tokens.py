@@ -64,7 +64,7 @@ def as_sequences(name: str, argument: Any) -> list[Any]:
 
 
 def are_vectors(sequences: Iterable[Any]) -> bool:
-    """Return whether the first token is a vector of numbers.
+    """Return True if the first token is a vector of numbers; False if there are no tokens.
 
     Raises:
         ValueError: If the first token is a number, as in a single sequence in place of a list of sequences.

@@ -136,6 +136,7 @@ def entity_spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
+    """Convert the prediction for a sentence; if `marks_spans`, its tags mark spans, such as entities."""
     if isinstance(prediction, JointPrediction):
         return _joint(_analysis(part, marks_spans=False) for part in prediction.parts.values())
     if isinstance(prediction, WordPrediction):
@@ -152,7 +153,7 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
 def _joint(analyses: Iterable[Analysis]) -> Analysis:
     """Merge the analyses of a pipeline's components; later components replace values of earlier ones.
 
-    Only the probabilities of tags are kept beside those of arcs.
+    If heads follow tags, the probabilities of the tags become `tag_probabilities`.
     """
     known: dict[str, Any] = {}
     for analysis in analyses:
@@ -163,6 +164,7 @@ def _joint(analyses: Iterable[Analysis]) -> Analysis:
 
 
 def _of_words(prediction: WordPrediction, marks_spans: bool) -> Analysis:
+    """Convert a prediction of heads and relations, or of one column of tags."""
     columns, notes = dict(prediction.columns), prediction.notes
     arcs_or_tags = [float(note) for note in notes.get("p", notes.get("p_tag", ()))]
     if "head" not in columns:

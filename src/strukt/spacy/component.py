@@ -255,6 +255,7 @@ class StruktComponent(Pipe):
         self._model, self.folder = require_supported(load(folder)), folder
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
+        """Set the predictions of the model on documents, in place."""
         if os.getpid() != self._process:
             torch.set_num_threads(1)  # a forked worker has none of the threads that OpenMP would wait for
         model = self._loaded()

@@ -70,6 +70,7 @@ def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[Best
 
 
 def _parts(model: Supported) -> dict[str, Part]:
+    """Return the components of a pipeline by name; any other model by the name of its task."""
     parts = model.parts.items() if isinstance(model, Pipeline) else [(model.task, model)]
     return {name: cast(Part, part) for name, part in parts}
 
@@ -82,6 +83,7 @@ def _of_batch(model: Supported, batch: Batch, k: int) -> list[Best]:
 
 
 def _of_part(model: Part, batch: Batch, k: int) -> list[list[Weighted]]:
+    """Return at most k structures of each sentence, the most probable first; equal ones are merged."""
     best, analysis_of = _of_model(model, batch, k)
     probabilities, counts = best.probs.double().tolist(), (best.scores > -torch.inf).sum(-1).tolist()
     result = []
@@ -96,6 +98,7 @@ def _of_part(model: Part, batch: Batch, k: int) -> list[list[Weighted]]:
 
 
 def _of_model(model: Part, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    """Return the k best events of each sentence, and the function that converts them to analyses."""
     if isinstance(model, Parser):
         return _of_parser(model, batch, k)
     return _of_tagger(model, batch, k) if isinstance(model, Tagger) else _of_span_model(model, batch, k)

@@ -82,6 +82,7 @@ def joined(sentences: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]
 
 
 def _over(tokens: SentenceTokens, analysis: Analysis, attribute: TagAttribute) -> dict[str, list[Any]]:
+    """Convert an analysis of words to one of tokens, in the format of `SentencePrediction.structure`."""
     result: dict[str, list[Any]] = {}
     if analysis.tags is not None:
         result["tags"] = tokens.of_tokens(analysis.tags, SPACE_TAG[attribute])

@@ -11,6 +11,7 @@ from torch.autograd import grad
 from strukt.testing.subject import Case
 
 TOLERANCES = {torch.float64: (1e-10, 1e-10), torch.float32: (1e-4, 1e-5)}
+"""The relative and the absolute tolerance for each type; values of other types must be equal."""
 
 
 def demand(holds: bool | Tensor, case: Case, claim: str) -> None:
@@ -20,7 +21,7 @@ def demand(holds: bool | Tensor, case: Case, claim: str) -> None:
 
 
 def agree(case: Case, claim: str, actual: Tensor, expected: Sequence[Tensor] | Tensor) -> None:
-    """Raise AssertionError for the first batch item in which ``actual`` differs from ``expected``.
+    """Raise AssertionError if shapes differ, or for the first item in which ``actual`` differs from ``expected``.
 
     Args:
         case: The case that was computed; ``actual`` starts with its batch dimensions.
@@ -64,7 +65,11 @@ def derivatives(number: Tensor, leaves: Sequence[Tensor]) -> Derivatives:
 def derivatives_agree(case: Case, claim: str, actual: Derivatives, expected: Derivatives) -> None:
     """Raise AssertionError if a derivative is NaN, or differs from the expected one.
 
-    The claim names an item with derivative 0; the expected derivatives are those of the batch without this item.
+    Args:
+        case: The batch, in which one item must have derivative 0.
+        claim: Names the operator and this item.
+        actual: The derivatives for the whole batch.
+        expected: The derivatives for the batch without this item.
     """
     for order, pairs in enumerate(zip(actual, expected, strict=True), start=1):
         for gradient, true in zip(*pairs, strict=True):

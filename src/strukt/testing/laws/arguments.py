@@ -118,6 +118,7 @@ def wrong_arguments_are_refused(subject: Subject) -> None:
 
 
 def _case(subject: Subject) -> Case:
+    """Return a batch of two items of full length."""
     return subject.case((2,), lengths=[subject.size])
 
 

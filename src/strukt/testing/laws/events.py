@@ -157,6 +157,7 @@ def support_knows_structures(subject: Subject) -> None:
 
 
 def _cases(subject: Subject) -> list[Case]:
+    """Return a batch, a single item, a float32 batch with forbidden parts, and a batch for each of `PATTERNS`."""
     edges = [
         pattern(subject.case((4,), lengths=[subject.size, subject.size - 1, 2, 1])) for pattern in PATTERNS
     ]
@@ -164,16 +165,19 @@ def _cases(subject: Subject) -> list[Case]:
 
 
 def _pairs(case: Case, events: Tensor) -> list[tuple[Table, Tensor]]:
+    """Return the table and the event of each item."""
     return [(table, events[index]) for index, table in zip(case.indices, case.tables, strict=True)]
 
 
 def _row(case: Case, member: str, table: Table, event: Tensor) -> Table:
+    """Return the table of one event, the result of `member`; raise AssertionError if it is not permitted."""
     row = table.permitted.rows(table.permitted.find(event))
     demand(len(row.events) == 1, case, f"{member} is a permitted structure, but {event.tolist()} is none")
     return row
 
 
 def _scores(case: Case, member: str, events: Tensor) -> Tensor:
+    """Return the enumerated score of each item's event, which must be permitted."""
     return case.stack([_row(case, member, table, event).scores[0] for table, event in _pairs(case, events)])
 
 

@@ -17,7 +17,10 @@ from strukt.testing.patterns import leave_none
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
 INFEASIBLE = 1
+"""The index of the item whose structures are all forbidden."""
+
 NEIGHBOURS = [0, 2]
+"""The indices of all other items."""
 
 
 @law(INFEASIBLE_ITEMS, "log_partition", "marginals", "max_score", "log_count")

@@ -19,7 +19,10 @@ from strukt.testing.patterns import fill, leave_none, leave_one
 from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
 INFINITE = 1
+"""The index of the item whose value is infinite."""
+
 NEIGHBOURS = [0, 2]
+"""The indices of all other items."""
 
 LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
     "the sum of the others": lambda value: value[NEIGHBOURS].sum(),
@@ -35,7 +38,7 @@ DIVERGENCES: dict[str, Callable[[Any, Any], Tensor]] = {
 
 @law("entropy", "cross_entropy")
 def infinite_divergence_has_zero_derivatives(subject: Subject) -> None:
-    """Check cross-entropy and divergence from a distribution that forbids some or all structures of an item."""
+    """Check cross-entropies and divergences whose second distribution forbids structures of an item, or all."""
     p = _case(subject)
     q = rival(p)
     others = [_in_one_item(q, leave_one(q))]
@@ -75,7 +78,14 @@ def _in_one_item(case: Case, changed: Case) -> Case:
 def _check(
     name: str, operator: Callable[..., Tensor], clean: tuple[Case, ...], infinite: tuple[Case, ...]
 ) -> None:
-    """Check values and derivatives with an infinite item against those of the same batch without it."""
+    """Check values and derivatives of a batch with an infinite item against those of a batch without one.
+
+    Args:
+        name: The name of the operator.
+        operator: A function of the cases to values ``(3,)``.
+        clean: The cases, with finite values only.
+        infinite: The same cases, with an infinite value of item `INFINITE`.
+    """
     clean, infinite = tuple(case.leaves() for case in clean), tuple(case.leaves() for case in infinite)
     value, expected = operator(*infinite), operator(*clean)
     demand(value[INFINITE].isinf(), infinite[0], f"{name} is infinite in an item that the scores forbid")

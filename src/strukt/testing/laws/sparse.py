@@ -53,6 +53,7 @@ def _marginals(case: Case, *scores: Tensor) -> Tensor:
 
 
 def _check_item(item: Case, table: Table, weights: Tensor, events: Tensor, marginals: Tensor) -> None:
+    """Check the result for one item, whose permitted structures `table` lists."""
     demand((weights >= 0).all(), item, f"sparsemap weights are not negative, but {weights.min():.1e}")
     used = weights > 0
     rows = torch.stack([table.find(event) for event in events[used]]).double()
