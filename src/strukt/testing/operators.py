@@ -115,9 +115,10 @@ def truth(case: Case, operator: Operator, arguments: OperatorArguments, others: 
 
 
 def _any_row(table: Table, generator: torch.Generator) -> Table:
+    """Return the table of one random structure."""
     return table.rows(torch.randint(len(table.events), (1,), generator=generator))
 
 
 def first_entry(mask: Tensor) -> Tensor:
-    """Return a mask with only the first True entry of a mask."""
+    """Return a mask that keeps only the first True entry of a mask, in row-major order."""
     return mask & (mask.flatten().cumsum(0).reshape(mask.shape) == 1)

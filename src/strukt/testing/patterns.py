@@ -41,7 +41,7 @@ def leave_one(case: Case) -> Case:
 
 
 def leave_none(case: Case, index: tuple[int, ...]) -> Case:
-    """Forbid parts in one item until each of its structures uses a forbidden one; other items stay permitted."""
+    """Forbid parts in one item until each of its structures uses a forbidden one; other items are unchanged."""
     mask = torch.zeros_like(case.scores[0], dtype=torch.bool)
     mask[index] = _hitting_set(case.item(index).table().permitted.parts > 0)
     return fill(
@@ -83,3 +83,4 @@ def steep(case: Case) -> Case:
 
 
 PATTERNS = (forbid_at_random, leave_one, tied, zero, steep, huge)
+"""Functions of a case to an edge case in which every item has a permitted structure."""

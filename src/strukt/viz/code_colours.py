@@ -66,7 +66,7 @@ def _points(codes: list[int], bits: int) -> Floats:
 
 
 def _principal_axes(centred: Floats) -> Floats:
-    """Return the three directions in which rows differ most, as columns; the last are 0 if there are fewer."""
+    """Return the three directions in which rows differ most, as columns; missing directions are 0."""
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     axes = np.zeros((centred.shape[1], _AXES))
     for column, direction in enumerate(directions[:_AXES]):

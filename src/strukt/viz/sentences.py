@@ -122,6 +122,7 @@ def _(sentence: listops.Sentence) -> Diagram:
 
 
 def _tree(tree: Tree) -> BracketDiagram:
+    """Return the picture of a constituency tree without its traces."""
     tree = tree.without_traces()
     constituents = [Bracket(each.label, each.start, each.end) for each in tree.constituents if each.label]
     return BracketDiagram([unescape(word) for word in tree.words], constituents, tree.tags)
@@ -137,6 +138,7 @@ def _filled(column: Sequence[str]) -> list[str]:
 
 
 def _probabilities(sentence: Sentence) -> list[float]:
+    """Return the probabilities in the MISC column, in the order of the words; words without one are left out."""
     notes = [note for misc in sentence.column("misc") for note in misc.split("|") if note.startswith(NOTE)]
     probabilities = [float(note.removeprefix(NOTE)) for note in notes]
     for probability in probabilities:

@@ -165,6 +165,7 @@ def _brackets(
 
 
 def _name(value: int, labels: Sequence[str]) -> str:
+    """Return the name of a label, or its number if `labels` is empty; raise ValueError if it has no name."""
     if labels and value >= len(labels):
         raise ValueError(f"labels has {len(labels)} entries; expected at least {value + 1}, one for each label")
     return labels[value] if labels else str(value)

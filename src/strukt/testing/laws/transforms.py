@@ -115,7 +115,7 @@ def compiled_equals_eager(subject: Subject) -> None:
 
 @law()
 def half_types_are_computed_in_float32(subject: Subject) -> None:
-    """Compare half precision with float32 on equal scores: results are float32, gradients as narrow as scores.
+    """Compare half precision with float32 on equal scores: results are float32, gradients have the scores' type.
 
     The best structure and samples after the same seed must be equal.
     """
@@ -145,13 +145,16 @@ def _event(case: Case, name: str) -> Tensor:
 
 
 def _without_items(case: Case) -> list[Tensor]:
-    """Return the scores of a case without its items."""
+    """Return the scores of a case, with a batch of size 0; scores that items share are unchanged."""
     dimensions = case.subject.arguments.values()
     return [score[:0] if score.dim() > d else score for score, d in zip(case.scores, dimensions, strict=True)]
 
 
 def _over_items(case: Case, of_lengths: int | None = 0) -> Callable[..., Callable[..., Tensor]]:
-    """Return ``torch.vmap`` over the items of unshared scores, and over lengths if ``of_lengths`` is 0."""
+    """Return ``torch.vmap`` over the first axis of scores that items do not share.
+
+    It also maps over lengths if ``of_lengths`` is 0; if None, all items have the same length.
+    """
     dimensions = case.subject.arguments.values()
     batched = [0 if score.dim() > d else None for score, d in zip(case.scores, dimensions, strict=True)]
     return partial(torch.vmap, in_dims=(of_lengths, *batched))

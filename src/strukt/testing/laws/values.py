@@ -86,6 +86,7 @@ def divergence_is_zero_from_itself_only(subject: Subject) -> None:
 
 
 def _compare_all(case: Case, situation: str) -> None:
+    """Compare every operator with enumeration; ``situation`` describes the scores in error messages."""
     arguments = random_arguments(case)
     for operator in operators(case):
         claim = f"{operator.name} agrees with enumeration ({situation})"

@@ -13,17 +13,18 @@ from strukt.testing.subjects.scores import LABELS, draws
 
 
 def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
+    """Return a mask of the logits of frames within the length."""
     return ((torch.arange(logits.shape[0]) < length)[:, None].expand(logits.shape),)
 
 
 def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
-    """Return CTC as a subject, with the target cut to fit short items: two frames for each label but the first.
+    """Return CTC as a subject; the target is cut to fit short items: one frame for its first label, two for others.
 
     Args:
         name: The name of the subject.
         target: The labels of the target.
         blank: The blank label.
-        spare: The number of frames that are not counted for labels.
+        spare: The number of frames of an item that are left out of this count.
     """
 
     def make(logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> CTC:
@@ -50,6 +51,7 @@ def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
 def _square(
     moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
 ) -> MonotoneAlignment:
+    """Return alignments of two sequences of equal lengths, without transition scores."""
     return MonotoneAlignment.from_moves(moves, None, lengths, lengths, validate_args)
 
 
@@ -60,6 +62,7 @@ def _all_of_square(length: int, moves: Tensor) -> Table:
 def _oblong(
     moves: Tensor, transition: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
 ) -> MonotoneAlignment:
+    """Return alignments with transition scores; the second sequence has `_columns` of the first one's length."""
     rows = torch.full(moves.shape[:-3], moves.shape[-3]) if lengths is None else lengths
     return MonotoneAlignment.from_moves(moves, transition, lengths, _columns(rows), validate_args)
 
@@ -74,6 +77,7 @@ def _columns(rows: Tensor) -> Tensor:
 
 
 def _cells(length: int, moves: Tensor, transition: Tensor) -> tuple[Tensor, Tensor]:
+    """Return masks of the moves in cells within the lengths, and of all transition scores."""
     n, m, _ = moves.shape
     cells = (torch.arange(n) < length)[:, None] & (torch.arange(m) < _columns(torch.tensor(length)))
     return cells.unsqueeze(-1).expand(moves.shape), torch.ones_like(transition, dtype=torch.bool)
@@ -92,6 +96,7 @@ def _all_of_transducer(length: int, moves: Tensor) -> Table:
 
 
 def _nodes(length: int, moves: Tensor) -> tuple[Tensor]:
+    """Return a mask of the moves at nodes within the lengths: as many columns as frames."""
     n, columns, _ = moves.shape
     nodes = (torch.arange(n) < length)[:, None] & (torch.arange(columns) < length)
     return (nodes.unsqueeze(-1).expand(moves.shape),)

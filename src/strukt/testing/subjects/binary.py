@@ -17,11 +17,13 @@ ARGUMENTS = {"unary": 1, "pairwise": 2}
 
 
 def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+    """Return normal scores of variables, and symmetric scores of pairs for each item."""
     pairwise = normal(generator, *batch, size, size)
     return normal(generator, *batch, size), pairwise + pairwise.mT
 
 
 def _first_required(unary: Tensor, *others: Any, **options: Any) -> BinaryCRF:
+    """Return a CRF under the condition that the first variable is 1."""
     crf = BinaryCRF(unary, *others, **options)
     first = torch.zeros_like(unary, dtype=torch.bool)
     first[..., 0] = True

@@ -18,6 +18,7 @@ LABELS = NONTERMINALS + PRETERMINALS
 
 
 def _pcfg(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, **settings: Any) -> PCFG:
+    """Return a grammar with span scores, which come first because they have the shape of the marginals."""
     return PCFG(root, rules, emission, spans=spans, **settings)
 
 

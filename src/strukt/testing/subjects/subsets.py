@@ -35,6 +35,7 @@ def _make_exact(scores: Tensor, lengths: Tensor | None = None, validate_args: bo
 
 
 def _smallest(lengths: Tensor | None) -> int | Tensor:
+    """Return the smallest size of a subset: `LOW`, or the length of a shorter row of the batch."""
     return LOW if lengths is None else lengths.clamp(max=LOW)
 
 
@@ -53,7 +54,10 @@ def _enumerate_dpp(length: int, scores: Tensor) -> Table:
 
 
 def _kernel(n: int) -> Tensor:
-    """Return the kernel of items on a line, similar to their neighbours; fewer items use a corner of it."""
+    """Return the kernel of n points on a line, in which near points are similar.
+
+    The kernel of fewer points is its upper left corner.
+    """
     place = torch.arange(n, dtype=torch.float64)
     return 0.6 ** (place - place.unsqueeze(-1)).abs()
 

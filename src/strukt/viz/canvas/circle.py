@@ -42,6 +42,7 @@ class Circle:
         return self.centre[0] + radius * across, self.centre[1] + radius * down
 
     def _direction(self, node: int) -> Point:
+        """Return the unit vector from the centre to a node; the second coordinate points downwards."""
         angle = math.tau * node / max(len(self.names), 1) - math.pi / 2
         return math.cos(angle), math.sin(angle)
 

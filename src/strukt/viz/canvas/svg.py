@@ -26,6 +26,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def _advance(character: str, columns: int) -> float:
+    """Return the estimated width of a character, in units of the font size."""
     if columns == 2:
         return 1.05
     if character in _NARROW:

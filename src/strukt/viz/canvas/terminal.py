@@ -9,6 +9,8 @@ from math import ceil
 from strukt.viz.canvas.width import clusters
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
+"""The bits of a cell: the directions in which lines leave it."""
+
 _PASSES = 16  # set where a vertical line passes: it crosses horizontal lines and does not join them
 _BOX = " │││─╯╮┤─╰╭├─┴┬┼"  # indexed by the joined directions of a cell; a line end fills its whole cell
 
@@ -94,6 +96,7 @@ class Grid:
         return "".join(paint("".join(characters), palette.get(role, "")) for role, characters in runs)
 
     def _cell(self, row: int, column: int) -> tuple[str, str]:
+        """Return the text of a cell and its role; the text is empty after a wide character."""
         if (row, column) in self._text:
             return self._text[row, column]
         directions = self._lines.get((row, column))

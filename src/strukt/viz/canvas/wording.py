@@ -62,7 +62,7 @@ def shorten(probability: float) -> str:
 
 
 def fixed(number: float, decimals: int) -> str:
-    """Return a number with so many decimals, and zero without a sign.
+    """Return a number rounded to `decimals` decimals; zero has no sign.
 
     Examples:
         >>> fixed(-1.234, 2), fixed(-0.001, 2), fixed(-0.0, 0)

@@ -122,6 +122,7 @@ class Curves(Picture):
         return numbers
 
     def _height(self, value: float) -> float:
+        """Return the position of a number between the smallest (0) and the largest (1); see `heights`."""
         every = self._every()
         low, high = min(every), max(every)
         if self.is_logarithmic:
@@ -227,7 +228,7 @@ def terminal(curves: Curves, width: int, palette: Palette) -> str:
 
 
 def _scale(curves: Curves) -> str:
-    """Return a remark on the numbers for which the shortest and the longest bar stand."""
+    """Return a note on the numbers that an empty bar and the longest bar stand for; empty without numbers."""
     ticks = [tick for _, tick in curves.ticks()]
     factors = ", in equal factors" if curves.is_logarithmic else ""
     return f" (bars from {ticks[0]} to {ticks[-1]}{factors})" if ticks else ""

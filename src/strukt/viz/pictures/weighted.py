@@ -111,6 +111,7 @@ def svg(structures: WeightedStructures) -> str:
 
 
 def _caption(y: float, weight: float) -> Iterator[str]:
+    """Draw a weight as a number and a bar, `y` pixels below the top."""
     number = f"weight {shorten(weight)}"
     yield _from_left(y + 14, "number", number, SMALL)
     left = 2 * _MARGIN + text_width(number, SMALL)
@@ -118,6 +119,7 @@ def _caption(y: float, weight: float) -> Iterator[str]:
 
 
 def _from_left(y: float, role: str, content: str, font: float) -> str:
+    """Draw text that begins at the left margin."""
     return text(_MARGIN + text_width(content, font) / 2, y, role, content)
 
 

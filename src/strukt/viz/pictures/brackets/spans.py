@@ -44,5 +44,5 @@ class Spans:
         self.width = max(self._starts[-1] - gap, 0)
 
     def extent(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first column of neighbouring words, and the column after their last one."""
+        """Return the first column of the words from `start` to `end` - 1, and the column after their last one."""
         return self._starts[start], self._starts[end] - self._gap

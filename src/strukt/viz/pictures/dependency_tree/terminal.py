@@ -186,6 +186,7 @@ def listing(diagram: Diagram, width: int, palette: Palette) -> str:
 
 
 def _gutter(diagram: Diagram, levels: int, step: int) -> Grid:
+    """Draw the arcs of `levels` levels beside a table with one word per line, `step` columns for each level."""
     grid = Grid()
     edge = step * levels
     for arc in diagram.arcs():
@@ -214,6 +215,7 @@ def _table(diagram: Diagram, palette: Palette) -> list[str]:
 
 
 def _head(diagram: Diagram, word: int) -> str:
+    """Return the label of the arc to a word and its head, as in "det ← 2 dog"; empty if it has no head."""
     probability = diagram.head_probabilities[word] if diagram.head_probabilities else None
     head = diagram.heads[word]
     if head < 0:

@@ -136,12 +136,14 @@ def overlay(structures: Sequence[Picture], weights: Sequence[float], others: int
 
 
 def _share(part: Part, inside: list[dict[Part, None]], weights: Sequence[float]) -> Share:
+    """Return the share of the structures, whose parts are `inside`, that have a part."""
     having = [part in parts for parts in inside]
     weight = min(sum(weight for weight, has in zip(weights, having, strict=True) if has), 1.0)
     return Share(weight, "shared" if all(having) else "first" if having[0] else "other")
 
 
 def _parts(picture: Diagram | BracketDiagram) -> Iterator[Part]:
+    """Yield the tags, and the arcs or brackets, of a structure."""
     for word, tag in enumerate(picture.tags, start=1):
         if tag:
             yield OverlaidTag(word, tag)
