@@ -1,4 +1,4 @@
-"""The pictures and the numbers of the page "Gallery": mappings of vectors, structures beside their SparseMAP."""
+"""The pictures and tables of the page "Gallery": mappings of vectors, and marginals of structures beside SparseMAP."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from strukt.mappings import budget, entmax15, fusedmax, normmax, oscarmax, spars
 
 
 def _rows(*rows: Sequence[float]) -> Tensor:
+    """Return rows of numbers as a tensor in float64."""
     return torch.tensor(rows, dtype=torch.float64)
 
 
@@ -50,52 +51,53 @@ ENGLISH, ITALIAN = ("the", "white", "house"), ("la", "casa", "bianca")
 PAIRS = _rows([1.0, 0.2, -0.3], [0.1, 0.6, 0.9], [-0.2, 0.8, 0.7])
 
 WIDTH, SHADE = 720, 0.45
-"""How wide pictures are, and how opaque the cell of a certainty is: its number stays readable."""
+"""The width of pictures in pixels, and the opacity of a cell with probability 1, in which a number stays readable."""
 
 ANSWERS = ("marginals", "sparsemap")
 TITLES = {"marginals": "marginals", "sparsemap": "SparseMAP"}
 
 
 def vectors() -> str:
-    """What each mapping makes of the same scores."""
+    """Draw the same scores, and the result of each mapping for them."""
     shapes = _bars(SCORES, "corner", "scores", 0, 0, 1.0)
     for place, (name, mapping) in enumerate(MAPPINGS.items(), start=1):
-        found = mapping(SCORES)
-        title = f"{name}: {_support(found)} of {len(found)}"
+        result = mapping(SCORES)
+        title = f"{name}: {_support(result)} of {len(result)}"
         tallest = 60 if name.startswith("budget") else 160
-        shapes += _bars(found, _role(name), title, place % 2 * WIDTH / 2, place // 2 * 124, tallest / 44)
+        shapes += _bars(result, _role(name), title, place % 2 * WIDTH / 2, place // 2 * 124, tallest / 44)
     return svg(WIDTH, 4 * 124 + 8, "Twelve scores under seven mappings, as bars", shapes)
 
 
 def temperatures() -> str:
-    """Three mappings of the scores divided by three temperatures."""
+    """Draw the results of three mappings for the scores divided by three temperatures."""
     shapes = []
     for down, name in enumerate(("softmax", "entmax15", "sparsemax")):
         for across, temperature in enumerate(TEMPERATURES):
-            found = MAPPINGS[name](SCORES / temperature)
-            title = f"{name}, T = {temperature:g}: {_support(found)}"
-            shapes += _bars(found, _role(name), title, across * WIDTH / 3, down * 124, 2.6, WIDTH / 3)
+            result = MAPPINGS[name](SCORES / temperature)
+            title = f"{name}, T = {temperature:g}: {_support(result)}"
+            shapes += _bars(result, _role(name), title, across * WIDTH / 3, down * 124, 2.6, WIDTH / 3)
     return svg(
         WIDTH, 3 * 124 + 8, "Twelve scores under three mappings at three temperatures, as bars", shapes
     )
 
 
 def _role(name: str) -> str:
-    """The colour of the operator on structures that the mapping belongs to."""
+    """Return the class in the style sheet: that of marginals for softmax, that of SparseMAP for other mappings."""
     return "marginals" if name == "softmax" else "sparsemap"
 
 
-def _support(found: Tensor) -> int:
-    return int((found > 0).sum())
+def _support(weights: Tensor) -> int:
+    """Return the number of weights above 0."""
+    return int((weights > 0).sum())
 
 
 def _bars(
-    values: Tensor, role: str, title: str, left: float, top: float, scale: float, room: float = WIDTH / 2
+    values: Tensor, role: str, title: str, left: float, top: float, scale: float, width: float = WIDTH / 2
 ) -> list[str]:
-    """Bars up and down from a line; one that is exactly 0 is left out."""
-    step = (room - 24) / len(values)
+    """Draw values as bars up and down from a line, 32 * scale pixels for a value of 1; a 0 has no bar."""
+    step = (width - 24) / len(values)
     floor = top + (76 if bool((values < 0).any()) else 112)
-    shapes = [text(left + room / 2, top + 24, "small name", title)]
+    shapes = [text(left + width / 2, top + 24, "small name", title)]
     for place, value in enumerate(values.tolist()):
         tall = 32 * scale * abs(value)
         y, x = floor - tall if value > 0 else floor, left + 12 + step * place
@@ -103,12 +105,12 @@ def _bars(
             shapes.append(
                 f'<rect class="{role}" x="{x + 2:.1f}" y="{y:.1f}" width="{step - 4:.1f}" height="{tall:.1f}"/>'
             )
-    edge = f'x="{left + 12:.1f}" y="{floor:.1f}" width="{room - 24:.1f}" height="1"'
+    edge = f'x="{left + 12:.1f}" y="{floor:.1f}" width="{width - 24:.1f}" height="1"'
     return [*shapes, f'<rect class="corner" {edge}/>']
 
 
 def tags() -> str:
-    """Probabilities of tags, and the sequences that SparseMAP chooses."""
+    """Draw the probabilities of tags, and the sequences of which SparseMAP is a mixture."""
     chain = LinearChain(TAG_SCORES, FOLLOWS)
     sparse = chain.sparsemap()
     shapes = _heats((chain.marginals, sparse.marginals), WORDS, TAGS)
@@ -120,10 +122,10 @@ def tags() -> str:
 
 
 def matchings() -> str:
-    """Probabilities of pairs of words, and the matchings that SparseMAP chooses."""
+    """Draw the probabilities of pairs of words, and the matchings of which SparseMAP is a mixture."""
     matching = Matching(PAIRS)
     sparse = matching.sparsemap()
-    shapes = _heats((matching.marginals.T, sparse.marginals.T), ENGLISH, ITALIAN)
+    shapes = _heats((matching.marginals, sparse.marginals), ENGLISH, ITALIAN)
     rows = [
         [f"{word}–{ITALIAN[column]}" for word, column in zip(ENGLISH, event, strict=True)]
         for event in sparse.events.tolist()
@@ -138,7 +140,7 @@ def matchings() -> str:
 
 
 def _heats(answers: Sequence[Tensor], columns: Sequence[str], rows: Sequence[str]) -> list[str]:
-    """Two heat maps side by side, ``(columns, rows)`` each; a cell that is exactly 0 is empty."""
+    """Draw two tensors ``(columns, rows)`` as heat maps side by side; a cell that is exactly 0 is empty."""
     shapes = []
     for panel, (role, answer) in enumerate(zip(ANSWERS, answers, strict=True)):
         left, wide = panel * WIDTH / 2 + 62, 286 / len(columns)
@@ -157,7 +159,7 @@ def _heats(answers: Sequence[Tensor], columns: Sequence[str], rows: Sequence[str
 
 
 def _list(weights: Tensor, rows: Sequence[Sequence[str]], top: float) -> Iterator[str]:
-    """Structures of SparseMAP, one per line, after its weight."""
+    """Draw the structures of SparseMAP, one per line, each after its weight."""
     for j, (weight, row) in enumerate(zip(weights.tolist(), rows, strict=True)):
         y = top + 30 * j
         yield text(50, y + 20, "", number(weight, 2))
@@ -167,7 +169,7 @@ def _list(weights: Tensor, rows: Sequence[Sequence[str]], top: float) -> Iterato
 
 
 def trees() -> str:
-    """Probabilities of arcs, and the trees that SparseMAP chooses."""
+    """Draw the probabilities of arcs, and the trees of which SparseMAP is a mixture."""
     tree = ProjectiveTree(ARCS)
     sparse = tree.sparsemap()
     shapes = []
@@ -175,15 +177,15 @@ def trees() -> str:
         shapes.append(text(WIDTH / 2 * (panel + 0.5), 26, f"name {role}", TITLES[role]))
         shapes += _arcs(answer, role, WIDTH / 2 * panel, WIDTH / 2, 204)
     chosen = tree.to_parts(sparse.events)
-    room = WIDTH / len(chosen)
+    width = WIDTH / len(chosen)
     for place, (weight, parts) in enumerate(zip(sparse.weights.tolist(), chosen, strict=True)):
-        shapes.append(text(room * (place + 0.5), 250, "name", number(weight, 2)))
-        shapes += _arcs(parts.double(), "sparsemap", room * place, room, 368)
+        shapes.append(text(width * (place + 0.5), 250, "name", number(weight, 2)))
+        shapes += _arcs(parts.double(), "sparsemap", width * place, width, 368)
     return svg(WIDTH, 384, "Arcs of a sentence: marginals, and SparseMAP with its trees", shapes)
 
 
 def budgets() -> str:
-    """SparseMAP of the trees, and LP-SparseMAP where no word has more than two dependents."""
+    """Draw the SparseMAP of the trees, and LP-SparseMAP with at most two dependents for each word."""
     graph = FactorGraph()
     arcs = graph.variables(*ARCS.shape)
     graph.add(factors.ProjectiveTree(arcs))
@@ -198,9 +200,17 @@ def budgets() -> str:
     return svg(WIDTH, 220, "Arcs of a sentence: SparseMAP, and LP-SparseMAP with a budget", shapes)
 
 
-def _arcs(probabilities: Tensor, role: str, left: float, room: float, floor: float) -> Iterator[str]:
-    """Arcs above the words, as wide as they are probable; numbers where there is room, of arcs leftwards below."""
-    step, labelled = (room - 30) / len(MEAL), room > WIDTH / 3
+def _arcs(probabilities: Tensor, role: str, left: float, width: float, floor: float) -> Iterator[str]:
+    """Draw arcs above the words, the wider the more probable, with their probabilities if the picture is wide enough.
+
+    Args:
+        probabilities: ``(n, n + 1)``, the probability of each head of each word.
+        role: The class of the arcs in the style sheet.
+        left: The left edge of the picture, in pixels.
+        width: The width of the picture, in pixels.
+        floor: The y coordinate of the words.
+    """
+    step, labelled = (width - 30) / len(MEAL), width > WIDTH / 3
     rise = 24.0 if labelled else 16.0
     for word, row in enumerate(probabilities.tolist()):
         x = left + 15 + step * (word + 0.5)
@@ -221,17 +231,17 @@ def _arcs(probabilities: Tensor, role: str, left: float, room: float, floor: flo
 
 
 def supports() -> str:
-    """The rows of the table of how many scores keep a weight, by mapping and temperature."""
+    """Return the rows of the table of mappings: weights above 0 by temperature, and largest weight and sum."""
     rows = []
     for name, mapping in MAPPINGS.items():
         counts = [str(_support(mapping(SCORES / temperature))) for temperature in TEMPERATURES]
-        found = mapping(SCORES)
-        rows.append(" | ".join([name, *counts, number(found.max().item(), 2), number(found.sum().item(), 2)]))
+        result = mapping(SCORES)
+        rows.append(" | ".join([name, *counts, number(result.max().item(), 2), number(result.sum().item(), 2)]))
     return "\n".join(f"| {row} |" for row in rows)
 
 
 def structures() -> str:
-    """The rows of the table of how many structures and parts keep a weight."""
+    """Return the rows of the table of structures: how many structures and parts there are, and have a weight."""
     kinds: dict[str, StructuredDistribution] = {
         "tag sequences": LinearChain(TAG_SCORES, FOLLOWS),
         "dependency trees": ProjectiveTree(ARCS),

@@ -1,4 +1,4 @@
-"""The pictures of the guides, of the scores that stand in their pages."""
+"""The pictures of the guides, drawn from the scores and code in their pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROLLS = (3, 1, 5, 2, 4, 6, 6, 2, 6, 6, 3, 6, 6, 1, 4, 2, 5, 3)
 
 
 def tree() -> str:
-    """The tour: the best tree, and how probable its arcs are."""
+    """Draw the picture of the tour: the best tree, with the probabilities of its arcs."""
     trees = ProjectiveTree(3 * ARCS)
     heads = trees.mode
     probabilities = trees.marginals.gather(-1, heads.unsqueeze(-1)).squeeze(-1)
@@ -25,13 +25,13 @@ def tree() -> str:
 
 
 def lattice() -> str:
-    """The guide to taggers: all tags of a sentence, and the steps between them."""
+    """Draw the picture of the guide to taggers: all tags of a sentence, and the steps between them."""
     chain = LinearChain(TAG_SCORES, FOLLOWS)
     return svg.document(Lattice(WORDS, TAGS, chain.marginals.tolist(), chain.transition_marginals.tolist()))
 
 
 def recursion() -> str:
-    """The guide to structures of one's own: the recursion of three bases."""
+    """Draw the picture of the guide to your own structure: the recursion that folds three bases."""
     page = Path(__file__).with_name("guides") / "your-own-structure.md"
     code = re.findall(r"^def foldings.*?\n\n\n", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
     shown: dict[str, Any] = {"np": np, "ProgramBuilder": ProgramBuilder}
@@ -41,7 +41,10 @@ def recursion() -> str:
 
 
 def casino() -> str:
-    """The guide to hidden Markov models: which die it was, given the rolls so far and given all."""
+    """Draw the picture of the guide to hidden Markov models: the probability of the loaded die at each roll.
+
+    It is given the rolls so far (filter), and given all rolls (smooth).
+    """
     die = torch.full((6,), 1 / 6, dtype=torch.float64)
     loaded = torch.tensor([0.1] * 5 + [0.5], dtype=torch.float64)
     steps = torch.tensor([[0.95, 0.05], [0.10, 0.90]], dtype=torch.float64)

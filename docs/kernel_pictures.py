@@ -1,11 +1,11 @@
-"""The pictures of the benchmark of kernels: errors against features and points, by separation."""
+"""The pictures of the benchmark of kernels: errors by the number of features, and by the number of points."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # the benchmarks stand beside the documentation
+sys.path.append(str(Path(__file__).parents[1]))  # the folder of `benchmarks`
 
 from benchmarks.kernel_error import BEST, SEPARATION, errors, length_of
 
@@ -16,23 +16,26 @@ COUNT, RANK = 256, 32
 
 
 def by_features() -> str:
-    """More features for as many points: random ones, and the best ones, at two lengths."""
+    """Draw errors by the number of features: random ones, and the best possible ones, for vectors of two lengths."""
     curves = {}
     for length in (1.0, 3.0):
-        found = [errors(COUNT, length, features) for features in FEATURES]
+        results = [errors(COUNT, length, features) for features in FEATURES]
         for name, shown in (("FAVOR+", "random"), (BEST, "best")):
-            curves[f"{shown}, length {length:g}"] = [values[name] for values in found]
+            curves[f"{shown}, length {length:g}"] = [values[name] for values in results]
     title = f"Error of the kernel of {COUNT} points, by features"
     return svg.document(Curves(title, _names(FEATURES), curves))
 
 
 def by_points() -> str:
-    """More points for as many features, Nyström and the best ones: at the same length, and as far apart."""
+    """Draw errors by the number of points: of Nyström features, and of the best possible ones.
+
+    Vectors have the same length for all numbers of points, or one that keeps the mean distance of nearest points.
+    """
     curves = {}
     for shown, length in (("same length", lambda _: 2.0), ("same separation", lambda n: length_of(n, SEPARATION))):
-        found = [errors(count, length(count), RANK) for count in POINTS]
+        results = [errors(count, length(count), RANK) for count in POINTS]
         for name, kind in (("Nyström", "Nyström"), (BEST, "best")):
-            curves[f"{kind}, {shown}"] = [values[name] for values in found]
+            curves[f"{kind}, {shown}"] = [values[name] for values in results]
     return svg.document(Curves(f"Error of the kernel by points, with {RANK} features", _names(POINTS), curves))
 
 

@@ -1,6 +1,6 @@
-"""The pictures and numbers of the page "One idea"; `python docs/pictures.py` writes those of all pages anew.
+"""The pictures and numbers of the page "One idea"; `python docs/pictures.py` draws the pictures of all pages anew.
 
-All but the pictures of trained models, beside which their pages have the command that draws them.
+Pictures of trained models are not among them: their pages show the command that draws them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SCORES = torch.tensor([1.2, 0.8], dtype=torch.float64)
 TOGETHER = torch.tensor([[0.0, -4.0], [-4.0, 0.0]], dtype=torch.float64)
 STRUCTURES = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]])
 
-ROOM, FLOOR = 180, 196
-"""The width of a panel of bars, and where they stand."""
+PANEL, FLOOR = 180, 196
+"""The width of a panel of bars, and the y coordinate of their lower ends, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Result:
         name: Its name.
         role: Its class in the style sheet.
         weights: The probability of each of `STRUCTURES`.
-        value: The maximum, score less regulariser.
+        value: The maximum of the objective: expected score minus regulariser.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Result:
 
     @property
     def mean(self) -> list[float]:
-        """The expected parts: each variable, and both together."""
+        """The probabilities of the parts: that each variable is 1, and that both are."""
         both = STRUCTURES.prod(-1, keepdim=True)
         return (self.weights @ torch.cat([STRUCTURES, both], -1).double()).tolist()
 
 
 def results() -> list[Result]:
-    """The four operators on the same scores."""
+    """Return the results of four operators on the same scores."""
     crf = BinaryCRF(SCORES, TOGETHER)
     sparse, field = crf.sparsemap(), crf.mean_field(500)
     best = (crf.mode == STRUCTURES).all(-1).double()
@@ -70,7 +70,7 @@ def results() -> list[Result]:
 
 
 def table() -> str:
-    """The rows of the table of numbers on the page."""
+    """Return the rows of the table of numbers on the page."""
     rows = []
     for result in results():
         numbers = (number(value, 3) for value in (*result.mean, result.value.item()))
@@ -79,18 +79,19 @@ def table() -> str:
 
 
 def weights() -> str:
-    """How much weight each operator gives to each structure."""
+    """Draw the weight that each operator gives to each structure."""
     shapes = []
     for panel, result in enumerate(results()):
-        left = ROOM * panel
-        shapes.append(text(left + ROOM / 2, 34, f"name {result.role}", result.name))
-        shapes.append(line("edge", (left + 16, FLOOR), (left + ROOM - 16, FLOOR)))
+        left = PANEL * panel
+        shapes.append(text(left + PANEL / 2, 34, f"name {result.role}", result.name))
+        shapes.append(line("edge", (left + 16, FLOOR), (left + PANEL - 16, FLOOR)))
         shapes += _bars(result, left + 36)
-    shapes.append(text(2 * ROOM, FLOOR + 44, "quiet", "the weight of each structure s₁s₂"))
-    return svg(4 * ROOM, FLOOR + 54, "The weights of the structures under each operator, as bars", shapes)
+    shapes.append(text(2 * PANEL, FLOOR + 44, "quiet", "the weight of each structure s₁s₂"))
+    return svg(4 * PANEL, FLOOR + 54, "The weights of the structures under each operator, as bars", shapes)
 
 
 def _bars(result: Result, left: float) -> Iterator[str]:
+    """Draw a bar for each structure, with its weight above and its values below; the first is centred at `left`."""
     for bar, (structure, weight) in enumerate(zip(STRUCTURES, result.weights.tolist(), strict=True)):
         x, tall = left + 36 * bar, 130 * weight
         place = f'x="{x - 13:.1f}" y="{FLOOR - tall:.1f}" width="26" height="{tall:.1f}"'
@@ -100,7 +101,7 @@ def _bars(result: Result, left: float) -> Iterator[str]:
 
 
 def polytope() -> str:
-    """The polytope of the four structures, the surface of products in it, and the four results."""
+    """Draw the polytope of the four structures, the surface of products in it, and the four results."""
     corners = [_place(first, second, first * second) for first, second in STRUCTURES.tolist()]
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in (corners[i] for i in (0, 1, 3, 2)))
     shapes = [line("edge behind", corners[1], corners[2]), *_net()]
@@ -120,12 +121,12 @@ PICTURES = {"weights.svg": weights, "polytope.svg": polytope}
 
 
 def _place(first: float, second: float, both: float) -> tuple[float, float]:
-    """Where a point of the polytope is drawn: 00 is nearest to the reader, `both` is its height."""
+    """Return the place of a point of the polytope in the picture: 00 is at the front, and `both` is the height."""
     return 360 + 262 * (second - first) + 8 * both, 380 - 100 * (first + second) - 140 * both
 
 
 def _net() -> Iterator[str]:
-    """Lines of the surface on which both variables are independent; they are straight."""
+    """Draw straight lines in the surface on which the two variables are independent."""
     for step in range(1, 10):
         share = step / 10
         yield line("net", _place(share, 0.0, 0.0), _place(share, 1.0, share))
@@ -133,7 +134,7 @@ def _net() -> Iterator[str]:
 
 
 def every() -> dict[Path, Callable[[], str]]:
-    """What draws each file."""
+    """Return the function that draws each file."""
     folders = {
         "concepts": PICTURES | gallery.PICTURES,
         "guides": guide_pictures.PICTURES,

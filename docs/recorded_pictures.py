@@ -11,7 +11,7 @@ BITS = (6, 8, 10, 12, 14, 16)
 
 
 def bits() -> str:
-    """The recipe of constituency trees: F1 of codes over their bits, beside that of labels, with deviations."""
+    """Draw the picture for the recipe of constituency trees: F1 by bits of codes, with deviations, and of labels."""
     results = recorded("bits", quick=False)
     codes = [_f1(results, f"small-{count}") for count in BITS]
     labels = _f1(results, "small-labels")
@@ -22,6 +22,7 @@ def bits() -> str:
 
 
 def _f1(results: Results, row: str) -> list[float]:
+    """Return the F1 on the test set of each run of a row of the table `bits`."""
     return [run.test["f1"] for run in results.runs if run.row == row]
 
 

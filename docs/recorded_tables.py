@@ -1,7 +1,7 @@
 """The tables of pages that show recorded results; `python docs/recorded_tables.py` writes them anew.
 
-A table stands between two comments. `<!-- recorded cogs -->` begins the table `cogs` of `strukt reproduce`, and
-`<!-- learned cogs sorting -->` one of the scores of quick versions, of one or several tables.
+Each table is between two comments. `<!-- recorded cogs -->` begins the table `cogs` of `strukt reproduce`, and
+`<!-- learned cogs sorting -->` a table of the scores of quick versions, of one or several such tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONFIGURATION = re.compile(r"--config published/(\S+)")
 
 
 def comparison(name: str) -> str:
-    """A table of `strukt reproduce`, with its title, source, measure and machine."""
+    """Return a table of `strukt reproduce`, with its title, a description, and the machines of its runs."""
     table = tables.load(name)
     full, quick = recorded(name, quick=False), recorded(name, quick=True)
     head = (
@@ -61,6 +61,7 @@ def learned(names: str) -> str:
 
 
 def _learned(table: Table) -> Iterator[Sequence[str]]:
+    """Yield the cells of each recorded quick run that trains a published configuration."""
     runs = recorded(table.name, quick=True)
     for row in table.rows:
         configuration = CONFIGURATION.search(row.command(1, quick=True))
@@ -78,7 +79,7 @@ def _learned(table: Table) -> Iterator[Sequence[str]]:
 
 
 def duration(row: Row, runs: Sequence[Run]) -> str:
-    """Return the mean minutes of recorded runs; if none were recorded, the estimate, after a sign."""
+    """Return the mean minutes of recorded runs; if none are recorded, the estimate, after the sign "≈"."""
     measured = mean_minutes(runs)
     if measured is None and row.full.minutes is not None:
         return f"≈ {row.full.minutes:g}"
@@ -93,7 +94,7 @@ def remarks(row: Row, runs: Iterable[Run]) -> str:
 
 
 def machines(runs: Sequence[Run]) -> str:
-    """A sentence on where and when runs were recorded."""
+    """Return a sentence on where and when runs were recorded; empty without runs."""
     if not runs:
         return ""
     places = " and ".join(dict.fromkeys(run.machine for run in runs))
@@ -110,30 +111,30 @@ def machines(runs: Sequence[Run]) -> str:
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, without columns that are empty."""
+    """Return a table in Markdown, without columns that are empty in all rows."""
     kept = [column for column, _ in enumerate(head) if any(row[column] for row in rows)]
     lines = [[row[column] for column in kept] for row in (head, ["---"] * len(head), *rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def shown(cell: str) -> str:
-    """A cell; nothing in place of a dash."""
+    """Return a cell, or an empty string in place of a dash, which marks a missing value."""
     return "" if cell == NONE else cell
 
 
 def updated(text: str) -> str:
-    """A page with its tables as they are recorded."""
+    """Return a page with its tables written anew from the recorded results."""
     write = {"recorded": comparison, "learned": learned}
 
-    def block(found: re.Match[str]) -> str:
-        kind, names = found.groups()
+    def block(match: re.Match[str]) -> str:
+        kind, names = match.groups()
         return f"<!-- {kind} {names} -->\n{write[kind](names)}\n<!-- end -->"
 
     return BLOCK.sub(block, text)
 
 
 def pages() -> list[Path]:
-    """The pages that have such tables."""
+    """Return the pages that have such tables."""
     return [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]
 
 

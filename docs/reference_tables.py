@@ -1,6 +1,6 @@
-"""The tables that begin the pages of the reference; `python docs/reference_tables.py` writes them anew.
+"""The tables at the top of the pages of the reference; `python docs/reference_tables.py` writes them anew.
 
-A page names what it documents in lines `::: strukt.LinearChain`, which show nothing in a clone. Its table has a
+A page names what it documents in lines `::: strukt.LinearChain`, which only the built site expands. Its table has a
 row for each: the path to import, and the first sentence of the docstring. A module has a row for each of its
 documented names. Sources are parsed, not imported, so that no extra is needed.
 """
@@ -38,14 +38,15 @@ def _text(page: Path) -> str:
 
 def _rows(text: str) -> Iterator[str]:
     yield from ("| Name | Summary |", "|---|---|")
-    for found in LINE.finditer(text):
-        if found["group"]:
-            yield f"| **{found['group']}** | |"
+    for match in LINE.finditer(text):
+        if match["group"]:
+            yield f"| **{match['group']}** | |"
         else:
-            yield from (_row(path, summary) for path, summary in documented(found["path"]))
+            yield from (_row(path, summary) for path, summary in documented(match["path"]))
 
 
 def _row(path: str, summary: str) -> str:
+    """Return the row of a name, with the first sentence of its docstring."""
     first = SENTENCE.match(" ".join(summary.split()))
     sentence = (first[0] if first else summary).rstrip(".:").replace("``", "`").replace("|", r"\|")
     return f"| [`{path}`](#{path}) | {sentence} |"
@@ -65,9 +66,9 @@ def _docstring(path: str) -> str:
     module = _module(package)
     if module is None:
         raise ValueError(f"{path}: there is no module {package}; name a module, or a name in a module")
-    own = _docstrings(module).get(name)
-    if own:
-        return own
+    local = _docstrings(module).get(name)
+    if local:
+        return local
     homes = [home for home, bound in _imports(module) if bound == name]
     homes += [f"{home}.{name}" for home, bound in _imports(module) if bound == "*" and _has(home, name)]
     if not homes:
@@ -76,13 +77,14 @@ def _docstring(path: str) -> str:
 
 
 def _has(path: str, name: str) -> bool:
+    """Return True if a module documents or imports a name."""
     module = _module(path)
     return module is not None and name in {*_docstrings(module), *(bound for _, bound in _imports(module))}
 
 
 @cache
 def _module(path: str) -> ast.Module | None:
-    """Return the syntax tree of a module or package."""
+    """Return the syntax tree of a module or package of `src`; None if there is none with this path."""
     place = SOURCE.joinpath(*path.split("."))
     for file in (place.with_suffix(".py"), place / "__init__.py"):
         if file.exists():

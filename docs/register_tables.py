@@ -1,6 +1,7 @@
 """The page of the registers of GPU kernels; `python docs/register_tables.py` compiles them and writes it anew.
 
-No GPU is needed, but Triton. It takes half an hour: every kernel is compiled for two kinds of GPUs and numbers.
+It needs Triton, but no GPU. It takes half an hour: every kernel is compiled for two compute capabilities, and those of
+tables for two types.
 """
 
 from __future__ import annotations
@@ -23,20 +24,23 @@ TABLES = (
     "ProjectiveTree", "BitSpanTree", "CTC", "NonProjectiveTree", "SpanningTree", "LowRankPCFG", "PCFG",
     "LinearChain", "256 tags", "512 tags", "long, 16 tags",
 )  # fmt: skip
-"""The arguments of `tests.kernels.engine.gpu.compile_launches`, which compiles one structure and type."""
+"""Structures, which are arguments of `tests.kernels.engine.gpu.compile_launches`."""
 
 OTHERS = ("tests.kernels.sparsemax_entmax.compile_launches", "tests.structures.events.compile_launches")
 """Modules that compile the kernels of sparse mappings and of events, for both types."""
 
 FEW = 64
-"""The most registers of a thread that leave room for half of the threads of a multiprocessor."""
+"""The largest number of registers of a thread at which half of a multiprocessor's threads can be resident."""
 
 Usage = dict[str, int]
+"""What a kernel uses, by name, such as the registers of a thread (`reg`), and the bytes `spilled` and `shared`."""
+
 Rows = dict[tuple[str, str], dict[str, Usage]]
+"""The usage of each kernel by structure or kind and name, and then by column."""
 
 
 def compiled() -> Iterator[tuple[str, str, Usage]]:
-    """The structure or kind of each kernel, its column, and what it uses."""
+    """Compile all kernels; yield the structure or kind of each, its column in the table, and what it uses."""
     for capability in CAPABILITIES:
         for structure in TABLES:
             for dtype in TYPES:
@@ -49,7 +53,7 @@ def compiled() -> Iterator[tuple[str, str, Usage]]:
 
 
 def lines_of(module: str, *arguments: str) -> list[str]:
-    """What a module prints about the kernels that it compiles."""
+    """Return the lines that a module prints about the kernels that it compiles, each a JSON object."""
     environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     command = [sys.executable, "-m", module, *arguments]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT, env=environment)
@@ -58,7 +62,7 @@ def lines_of(module: str, *arguments: str) -> list[str]:
 
 
 def usages() -> Rows:
-    """For each structure or kind and kernel, and each column, the most of its variants."""
+    """Return what each kernel uses, by structure or kind and name, and by column: the maximum over its variants."""
     rows: Rows = {}
     for structure, column, used in compiled():
         cell = rows.setdefault((structure, str(used.pop("kernel"))), {}).setdefault(column, dict.fromkeys(used, 0))
@@ -67,7 +71,7 @@ def usages() -> Rows:
 
 
 def section(rows: Rows) -> str:
-    """A table of the kernels that use many registers or spill some, and a sentence that names the others."""
+    """Return a table of the kernels that use many registers or spill some, and a sentence that names the others."""
     columns = [f"{capability} {dtype}" for capability in CAPABILITIES for dtype in TYPES]
     titles = [f"{column[0]}.{column[1:].replace(' ', ', ')}" for column in columns]
     lines = [("kernels of", "kernel", *titles), ("---",) * (2 + len(columns))]
@@ -92,5 +96,5 @@ def _cell(used: Usage) -> str:
 
 
 if __name__ == "__main__":
-    made = section(usages())
-    PAGE.write_text(SECTION.sub(lambda match: f"{match[1]}{made}{match[2]}", PAGE.read_text()))
+    text = section(usages())
+    PAGE.write_text(SECTION.sub(lambda match: f"{match[1]}{text}{match[2]}", PAGE.read_text()))

@@ -21,5 +21,5 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Mark the source code below docstrings as no text to search in."""
+    """Exclude the source code below docstrings from the search."""
     return html.replace(SOURCE, f"{SOURCE} data-search-exclude")

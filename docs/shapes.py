@@ -1,4 +1,4 @@
-"""Shapes that the pictures of the documentation are made of, and their style."""
+"""The shapes of the documentation's pictures, as elements of SVG, and their style sheet."""
 
 from __future__ import annotations
 
@@ -24,23 +24,27 @@ text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", s
 
 
 def dot(role: str, x: float, y: float, radius: int) -> str:
+    """Return a disc; like that of other shapes, its role is a class of the style sheet."""
     return f'<circle class="{role}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 
 def line(role: str, start: tuple[float, float], stop: tuple[float, float]) -> str:
+    """Return a straight line between two points (x, y)."""
     return f'<path class="{role}" d="M{start[0]:.1f} {start[1]:.1f} L{stop[0]:.1f} {stop[1]:.1f}"/>'
 
 
 def text(x: float, y: float, role: str, content: str) -> str:
+    """Return text centred at `x`, with its baseline at `y`."""
     return f'<text class="{role}" x="{x:.1f}" y="{y:.1f}">{content}</text>'
 
 
 def number(value: float, digits: int) -> str:
-    """Rounded; a plain 0 only where there is nothing."""
+    """Return a number with some decimals; "0" if it is exactly 0, up to rounding errors."""
     return "0" if abs(value) < 1e-12 else f"{value:.{digits}f}"
 
 
 def svg(width: int, height: int, label: str, shapes: list[str]) -> str:
+    """Return a complete picture; `label` describes it for screen readers."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{width}" '
         f'height="{height}" viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>'

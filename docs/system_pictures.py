@@ -15,13 +15,13 @@ BENCHMARKS = Path(__file__).parent / "benchmarks.md"
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 690, 30, 360
-"""The corners of the plot."""
+"""The edges of the plot in the picture, in pixels."""
 
 SIZE = 16.5
 """The size of a bold name, in pixels."""
 
 PEER = "spaCy"
-"""Names of systems that begin so are drawn as those of others."""
+"""Systems whose names begin with this are drawn in the colour of other libraries."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class System:
     """A row of the table.
 
     Attributes:
-        name: Its name.
-        speed: Words per second.
-        accuracy: In per cent.
+        name: The name of the system.
+        speed: Its speed, in words per second.
+        accuracy: Its accuracy, in per cent.
     """
 
     name: str
@@ -97,7 +97,14 @@ def scatter(systems: list[System], score: str) -> str:
 
 
 def _free(x: float, y: float, width: float, taken: list[tuple[float, float, float]]) -> tuple[float, float]:
-    """The middle and the baseline of a name: left of its point, above or below, clear of the others."""
+    """Return the middle and the baseline of a name of a given width, clear of other names and points.
+
+    Args:
+        x: The x coordinate of the system's point. The name is to its left, above it or below it.
+        y: The y coordinate of the point.
+        width: The width of the name, in pixels.
+        taken: The middle, baseline and width of each name and point so far.
+    """
     places = (x - width / 2 - 16, y + 5), (x, y - 14), (x, y + 24)
     return next(
         (

@@ -97,6 +97,17 @@ def _blend(colour, paper, share):
     return "#" + "".join(f"{round(share * over + (1 - share) * under):02x}" for over, under in pairs)
 
 
+def test_a_heat_map_has_each_probability_at_its_words():
+    texts = [
+        (text.text, text.get("x"), text.get("y"))
+        for text in ElementTree.fromstring(ALL["matchings.svg"]()).iter(f"{SVG}text")
+    ]
+    across = next(x for content, x, _ in texts if content == "white")
+    down = next(y for content, _, y in texts if content == "bianca")
+    (cell,) = (content for content, *place in texts if place == [across, down])
+    assert cell == shapes.number(gallery.Matching(gallery.PAIRS).marginals[1, 2].item(), 2)
+
+
 def test_answers_are_where_the_page_says():
     best, marginals, sparse, field = pictures.results()
     assert best.weights.max() == 1
