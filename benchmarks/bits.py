@@ -23,17 +23,17 @@ def strukt_mode(bits: Tensor) -> Tensor:
 
 
 def _summed(bits: Tensor) -> Tensor:
-    """The log of the summed weights of all codes of each span, as its only label."""
+    """Return the log of the summed weights of all codes of each span, as the score of its only label."""
     return softplus(bits).sum(-1, keepdim=True)
 
 
 def _best(bits: Tensor) -> Tensor:
-    """The score of the best code of each span, as its only label."""
+    """Return the score of the best code of each span, as the score of its only label."""
     return bits.clamp(min=0.0).sum(-1, keepdim=True)
 
 
 def _codes(bits: Tensor, tree: Tensor) -> Tensor:
-    """The best code of each span of a tree, -1 elsewhere."""
+    """Return the best code of each span of trees `(batch, n + 1, n + 1)`, -1 elsewhere."""
     weights = 2 ** torch.arange(bits.shape[-1])
     return torch.where(tree >= 0, ((bits > 0) * weights).sum(-1), -1)
 
@@ -67,7 +67,7 @@ def supar_mode(bits: Tensor) -> Tensor:
 
 
 def score(bits: Tensor, event: Tensor) -> Tensor:
-    """Score of trees `(batch, n + 1, n + 1)`, in float64."""
+    """Return the scores `(batch,)` of trees, `event (batch, n + 1, n + 1)` with codes of spans, in float64."""
     positive = event.clamp(min=0).unsqueeze(-1) >> torch.arange(bits.shape[-1]) & 1 == 1
     return torch.where(positive, bits.double(), 0.0).sum((-1, -2, -3))
 

@@ -51,7 +51,7 @@ CALLS = ("constructor", "log-partition", "gradient", "training step", "mode")
 
 
 def calls(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Callable[[], Any]]:
-    """The timed calls by name; each constructs a new distribution."""
+    """Return the timed calls by name; each constructs a new distribution."""
     event = an_event(structure, inputs)
 
     def build() -> Any:
@@ -67,7 +67,7 @@ def calls(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Call
 
 
 def microseconds(action: Callable[[], object], blocks: int = BLOCKS) -> float:
-    """Median CPU time of one run, in microseconds, over blocks of runs that are long enough for the clock."""
+    """Return the median CPU time of one run in microseconds, over blocks of runs that are long enough for the clock."""
     repeats = 1
     while _spent(action, repeats) < BLOCK:
         repeats *= 2
@@ -75,6 +75,7 @@ def microseconds(action: Callable[[], object], blocks: int = BLOCKS) -> float:
 
 
 def _spent(action: Callable[[], object], repeats: int) -> float:
+    """Return the CPU seconds of several runs together."""
     start = time.process_time()
     for _ in range(repeats):
         action()
@@ -82,7 +83,7 @@ def _spent(action: Callable[[], object], repeats: int) -> float:
 
 
 def rows(structure: Structure, blocks: int = BLOCKS) -> Iterator[list[str]]:
-    """A row for each case: the microseconds of an addition and of each call."""
+    """Yield a row for each case: the microseconds of an addition and of each call."""
     for case in structure.cases:
         inputs = case.inputs()
         largest = max(inputs, key=Tensor.numel)
@@ -94,7 +95,7 @@ def rows(structure: Structure, blocks: int = BLOCKS) -> Iterator[list[str]]:
 
 
 def report() -> str:
-    """One table for all structures."""
+    """Return one table for all structures."""
     header = ["structure", "sizes", *(f"{name}, us" for name in ("addition", *CALLS))]
     return table(header, (row for structure in STRUCTURES for row in rows(structure)))
 

@@ -32,7 +32,7 @@ def strukt_loss(tags: Tensor, *_: Tensor) -> Loss:
 
 
 def _torch_struct(emissions: Tensor, transition: Tensor) -> Any:
-    """The distribution of torch-struct, from one score for each pair of neighbouring tags, [next, previous]."""
+    """Return torch-struct's distribution, from a score `[next, previous]` for each pair of neighbouring tags."""
     from torch_struct import LinearChainCRF
 
     edges = transition.T + emissions[:, 1:, :, None]
@@ -51,7 +51,7 @@ def torch_struct_mode(emissions: Tensor, transition: Tensor) -> Tensor:
 
 
 def torch_struct_loss(tags: Tensor, emissions: Tensor, _: Tensor) -> Loss:
-    """The loss of torch-struct, whose events have an entry for each pair of neighbouring tags."""
+    """Return the loss of torch-struct; its events have an entry for each pair of neighbouring tags."""
     from torch_struct import LinearChain
 
     parts = LinearChain.to_parts(tags, emissions.shape[-1]).float()
@@ -59,7 +59,7 @@ def torch_struct_loss(tags: Tensor, emissions: Tensor, _: Tensor) -> Loss:
 
 
 def _supar(emissions: Tensor, transition: Tensor) -> Any:
-    """The distribution of supar, with start and end transitions, here 0, in the last row and column."""
+    """Return supar's distribution; its start and end transitions, here 0, are the last row and column."""
     return supar_structs().LinearChainCRF(emissions, pad(transition, (0, 1, 0, 1)))
 
 
@@ -76,7 +76,7 @@ def supar_loss(tags: Tensor, *_: Tensor) -> Loss:
 
 
 def _pytorch_crf(transition: Tensor) -> Any:
-    """A layer that scores with `transition`; start and end scores are 0."""
+    """Return a layer that scores with `transition`; start and end scores are 0."""
     from torchcrf import CRF
 
     layer = CRF(len(transition), batch_first=True).requires_grad_(False)
@@ -88,7 +88,7 @@ def _pytorch_crf(transition: Tensor) -> Any:
 
 
 def pytorch_crf_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
-    """The log-partition by a private method: public ones return the log-likelihood of tags only."""
+    """Return the log-partition by a private method, because public ones return only the log-likelihood of tags."""
     everything = emissions.new_ones(emissions.shape[1::-1], dtype=torch.bool)
     return _pytorch_crf(transition)._compute_normalizer(emissions.transpose(0, 1), everything)
 
@@ -121,7 +121,7 @@ def torchlatent_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
 
 
 def torchlatent_mode(emissions: Tensor, transition: Tensor) -> Tensor:
-    """The mode of torchlatent, which is computed as a gradient, so that the emissions must require one."""
+    """Return the mode, which torchlatent computes as a gradient, so that the emissions must require one."""
     return _torchlatent(emissions.requires_grad_(), transition).argmax.data
 
 
@@ -143,7 +143,7 @@ def gold_tags(emissions: Tensor, _: Tensor) -> Tensor:
 
 
 def score(emissions: Tensor, transition: Tensor, tags: Tensor) -> Tensor:
-    """Score of tag sequences `(batch, n)`, in float64."""
+    """Return the scores `(batch,)` of tag sequences `(batch, n)`, in float64."""
     used = emissions.double().gather(-1, tags[..., None]).squeeze(-1)
     return used.sum(-1) + transition.double()[tags[:, :-1], tags[:, 1:]].sum(-1)
 

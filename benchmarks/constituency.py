@@ -32,12 +32,12 @@ def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _words(spans: Tensor) -> Tensor:
-    """The layout of torch-struct and torchlatent: from first word to last word."""
+    """Return scores in the layout of torch-struct and torchlatent, `[first word, last word]`."""
     return spans[:, :-1, 1:]
 
 
 def _event(used: Tensor) -> Tensor:
-    """The label of each span that is used, from 0/1 entries `[first word, last word, label]`; -1 elsewhere."""
+    """Return the label of each span in a tree, -1 elsewhere, from 0/1 entries `[first word, last word, label]`."""
     labels = torch.where((used > 0).any(-1), used.argmax(-1), -1)
     return pad(labels, (1, 0, 0, 1), value=-1)
 
@@ -55,7 +55,7 @@ def torch_struct_mode(spans: Tensor) -> Tensor:
 
 
 def torch_struct_loss(event: Tensor, spans: Tensor) -> Loss:
-    """The loss of torch-struct, whose events are 0/1 spans with labels."""
+    """Return the loss of torch-struct; its events are 0/1 entries for spans with labels."""
     from torch_struct import TreeCRF
 
     parts = _words(one_hot(event + 1, spans.shape[-1] + 1)[..., 1:]).float()
@@ -63,12 +63,12 @@ def torch_struct_loss(event: Tensor, spans: Tensor) -> Loss:
 
 
 def supar_log_partition(spans: Tensor) -> Tensor:
-    """The log-partition of supar, whose trees have no labels: labels are summed first."""
+    """Return the log-partition of supar, whose trees have no labels; those of each span are summed first."""
     return supar_structs().ConstituencyCRF(spans.logsumexp(-1)).log_partition
 
 
 def supar_mode(spans: Tensor) -> Tensor:
-    """The mode of supar, whose decoder returns a list of spans for each sentence."""
+    """Return the mode; supar's decoder returns a list of spans for each sentence."""
     best, labels = spans.max(-1)
     event = torch.full_like(labels, -1)
     for item, tree in enumerate(supar_structs().ConstituencyCRF(best).argmax):
@@ -78,7 +78,7 @@ def supar_mode(spans: Tensor) -> Tensor:
 
 
 def supar_loss(event: Tensor, *_: Tensor) -> Loss:
-    """The loss of the bracketing plus that of the labels of its spans, as in supar's own parser."""
+    """Return the loss of the bracketing plus that of the labels of its spans, as in supar's own parser."""
     mask = event >= 0
     labels = event[mask]
 
@@ -103,7 +103,7 @@ def torchlatent_log_partition(spans: Tensor) -> Tensor:
 
 
 def torchlatent_mode(spans: Tensor) -> Tensor:
-    """The mode of torchlatent, which is computed as a gradient, so that the scores must require one."""
+    """Return the mode, which torchlatent computes as a gradient, so that the scores must require one."""
     with torch.enable_grad():
         found = _torchlatent(spans.requires_grad_()).argmax
     first, last, label = found.data.unbind(-1)
@@ -114,7 +114,7 @@ def torchlatent_mode(spans: Tensor) -> Tensor:
 
 
 def torchlatent_loss(event: Tensor, *_: Tensor) -> Loss:
-    """The loss of torchlatent, whose events are first word, last word and label of each span, of all trees."""
+    """Return the loss of torchlatent; its events list first word, last word and label of the spans of all trees."""
     from torchrua import C
 
     item, first, end = (event >= 0).nonzero().unbind(-1)
@@ -135,7 +135,7 @@ def gold_trees(spans: Tensor) -> Tensor:
 
 
 def score(spans: Tensor, event: Tensor) -> Tensor:
-    """Score of trees `(batch, n + 1, n + 1)`, in float64."""
+    """Return the scores `(batch,)` of trees `(batch, n + 1, n + 1)`, in float64."""
     chosen = spans.double().gather(-1, event.clamp(min=0)[..., None]).squeeze(-1)
     return torch.where(event >= 0, chosen, 0.0).sum((-1, -2))
 

@@ -9,7 +9,10 @@ import torch
 from torch import Tensor
 
 Outputs = tuple[Tensor, ...]
+"""The results of an operation."""
+
 Loss = Callable[..., Tensor]
+"""A function of raw inputs to the mean loss, a scalar."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Case:
     scales: tuple[float, ...] | None = None
 
     def inputs(self) -> tuple[Tensor, ...]:
-        """Normally distributed float32 scores, the same in every process."""
+        """Return normally distributed float32 scores, the same in every process."""
         generator = torch.Generator().manual_seed(0)
         scales = self.scales or (1.0,) * len(self.shapes)
         return tuple(
@@ -61,25 +64,25 @@ class Contestant:
 
 
 def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
-    """The inputs as new leaves, since some peers set `requires_grad` of the tensors that they get."""
+    """Return the inputs as new leaves, because some peers set `requires_grad` of their arguments."""
     return [score.detach() for score in inputs]
 
 
 def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The log-partition, or the value of a mapping, without gradients."""
+    """Return the log-partition, or the value of a mapping, without gradients."""
     with torch.no_grad():
         return (contestant.compute(*_aliases(inputs)).detach(),)
 
 
 def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The log-partition and its gradient with respect to every raw input."""
+    """Return the log-partition and its gradient with respect to every raw input."""
     leaves = [score.requires_grad_() for score in _aliases(inputs)]
     value = contestant.compute(*leaves)
     return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
 
 
 def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The best structure of each item."""
+    """Return the best structure of each item."""
     if contestant.mode is None:
         raise NotImplementedError("no decoder")
     with torch.no_grad():
@@ -87,7 +90,7 @@ def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
 
 
 def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The mean loss of the gold structures and its gradient with respect to every raw input."""
+    """Return the mean loss of the gold structures and its gradient with respect to every raw input."""
     if contestant.loss is None:
         raise NotImplementedError("no loss")
     leaves = [score.requires_grad_() for score in _aliases(inputs)]
@@ -96,7 +99,7 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
 
 
 def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The value of a mapping, and its transposed Jacobian with respect to the main scores, times these scores."""
+    """Return the value of a mapping, and its transposed Jacobian for the main scores, times these scores."""
     leaf, *others = _aliases(inputs)
     value = contestant.compute(leaf.requires_grad_(), *others)
     if not value.requires_grad:
@@ -105,6 +108,8 @@ def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
 
 
 Operation = Callable[[Contestant, tuple[Tensor, ...]], Outputs]
+"""A function of a library and raw inputs that is timed."""
+
 OPERATIONS: Mapping[str, Operation] = {"log-partition": forward, "gradient": gradient, "mode": mode}
 TRAINING: Mapping[str, Operation] = {
     "log-partition": forward,
@@ -125,7 +130,7 @@ class Family:
         title: Heading of its tables.
         cases: The cases to time.
         warm_up: A tiny case, for which every library loads, compiles, and allocates the memory that it keeps.
-        contestants: strukt first.
+        contestants: The libraries, strukt first.
         score: Score of events under the raw inputs, in float64; None for a mapping.
         accuracy: Cases that are only checked, against `exact`, and not timed.
         exact: Log-partition and gradients of the raw inputs in arbitrary precision.
@@ -146,7 +151,7 @@ class Family:
     gold: Callable[..., Tensor] | None = None
 
     def taught(self, contestant: Contestant, inputs: tuple[Tensor, ...]) -> Contestant:
-        """The library with its loss of the gold structures of some inputs."""
+        """Return the library with its loss, that of the gold structures of some inputs."""
         if contestant.learn is None:
             return contestant
         structures = self.gold(*inputs) if self.gold else torch.empty(0)
@@ -154,7 +159,7 @@ class Family:
 
 
 def _learned(learn: Callable[..., Loss], structures: Tensor, inputs: tuple[Tensor, ...]) -> Loss:
-    """The loss of a library; if the library raises an error, a loss that raises it, to report it as the result."""
+    """Return the loss of a library; if `learn` raises an error, return a loss that raises it, as the result."""
     try:
         return learn(structures, *inputs)
     except Exception as error:

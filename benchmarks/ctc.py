@@ -10,7 +10,7 @@ from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 
 def targets(logits: Tensor) -> Tensor:
-    """A random target for each item, a fifth as long as the frames, the same in every process."""
+    """Return a random target for each item, a fifth as long as the frames, the same in every process."""
     batch, frames, labels = logits.shape
     drawn = torch.randint(1, labels, (batch, frames // 5), generator=torch.Generator().manual_seed(0))
     return drawn.to(logits.device)
@@ -36,7 +36,7 @@ def torch_log_partition(logits: Tensor) -> Tensor:
 
 
 def strukt_loss(*_: Tensor) -> Loss:
-    """The log-probability of a target is its log-partition."""
+    """Return the loss of strukt: the log-probability of a target is its log-partition."""
     return lambda logits: -strukt_log_partition(logits).mean()
 
 
@@ -45,7 +45,7 @@ def torch_loss(*_: Tensor) -> Loss:
 
 
 def score(logits: Tensor, frames: Tensor) -> Tensor:
-    """Score of the labels of all frames, `(batch, frames)`, in float64."""
+    """Return the scores `(batch,)` of the labels of all frames, `(batch, frames)`, in float64."""
     return logits.double().log_softmax(-1).gather(-1, frames[..., None]).squeeze(-1).sum(-1)
 
 

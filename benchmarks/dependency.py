@@ -54,7 +54,7 @@ def strukt_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
 
 
 def _head_child(arcs: Tensor) -> Tensor:
-    """torch-struct's layout `(batch, n, n)`: [head, child] with the root scores on the diagonal."""
+    """Return scores in torch-struct's layout `(batch, n, n)`: `[head, child]`, root scores on the diagonal."""
     return torch.diagonal_scatter(arcs[..., 1:].transpose(1, 2), arcs[..., 0], dim1=1, dim2=2)
 
 
@@ -65,7 +65,7 @@ def torch_struct_non_projective_log_partition(arcs: Tensor) -> Tensor:
 
 
 def _torch_struct_projective(arcs: Tensor) -> Any:
-    """The distribution of torch-struct, which writes into its scores: these must not be leaves of autograd."""
+    """Return torch-struct's distribution; it writes into its scores, which must not be leaves of autograd."""
     from torch_struct import DependencyCRF
 
     return DependencyCRF(_head_child(arcs.requires_grad_()), multiroot=False)
@@ -85,7 +85,7 @@ def torch_struct_projective_mode(arcs: Tensor) -> Tensor:
 
 
 def torch_struct_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
-    """The loss of torch-struct; arcs are summed here, as `log_prob` of this class raises AttributeError."""
+    """Return the loss of torch-struct; arcs are summed here, as `log_prob` of this class raises AttributeError."""
     from torch_struct import DepTree, NonProjectiveDependencyCRF
 
     parts = DepTree.to_parts(heads).float()
@@ -100,7 +100,7 @@ def torch_struct_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
 
 
 def torch_struct_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
-    """The loss of torch-struct, whose `log_prob` needs contiguous scores."""
+    """Return the loss of torch-struct, whose `log_prob` needs contiguous scores."""
     from torch_struct import DependencyCRF, DepTree
 
     parts = DepTree.to_parts(heads).float()
@@ -108,7 +108,7 @@ def torch_struct_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
 
 
 def _with_root_row(arcs: Tensor) -> Tensor:
-    """supar's layout `(batch, n + 1, n + 1)`: [child, head] with a row for the root that is ignored."""
+    """Return scores in supar's layout `(batch, n + 1, n + 1)`: `[child, head]`, with an ignored row for the root."""
     return pad(arcs, (0, 0, 1, 0))
 
 
@@ -143,7 +143,7 @@ def gold_heads(arcs: Tensor) -> Tensor:
 
 
 def score(arcs: Tensor, heads: Tensor) -> Tensor:
-    """Score of trees, as the head of each word `(batch, n)`, in float64."""
+    """Return the scores `(batch,)` of trees `(batch, n)`, the head of each word, in float64."""
     return arcs.double().gather(-1, heads[..., None]).squeeze(-1).sum(-1)
 
 

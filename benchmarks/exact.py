@@ -11,7 +11,7 @@ DIGITS = 1000
 
 
 def matrix_tree(arcs: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-partition and arc marginals of single-root trees by the Matrix-Tree theorem (Koo et al., 2007).
+    """Return log-partition and arc marginals of single-root trees by the Matrix-Tree theorem (Koo et al. 2007).
 
     Args:
         arcs: Scores `(batch, n, n + 1)`; `[m, h]` scores head h of word m + 1, 0 being the root.
@@ -25,6 +25,7 @@ def matrix_tree(arcs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _one_tree(scores: list[list[float]]) -> tuple[float, list[list[float]]]:
+    """Return the log-partition and the arc marginals of one sentence."""
     from mpmath import mp
 
     size = range(len(scores))
@@ -40,7 +41,7 @@ def _one_tree(scores: list[list[float]]) -> tuple[float, list[list[float]]]:
         determinant = mp.det(laplacian)
 
         def marginal(word: int, head: int) -> float:
-            """Derivative of the log-determinant; column 0 holds the root weights instead of word 1."""
+            """Return a derivative of the log-determinant; column 0 holds the root weights, not those of word 1."""
             if head == 0:
                 return float(weights[word][0] * inverse[0, word])
             if head == word + 1:

@@ -24,6 +24,8 @@ from strukt.sklearn import ChainClassifier
 
 Sentence = list[tuple[str, str]]
 PENALTIES = ((0.0, 1.0), (0.1, 0.1))
+"""The weights c1 and c2 of the L1 norm and of the squared L2 norm."""
+
 ROUNDS = 2
 
 
@@ -36,18 +38,19 @@ class Corpus(NamedTuple):
 
 
 def wnut(folder: Path) -> Corpus:
-    """WNUT-17, without its development corpus."""
+    """Read WNUT-17, without its development corpus."""
     files = ("wnut17train.conll.gz", "emerging.test.annotated.gz")
     return Corpus("WNUT-17", *(list(_columns(folder / "wnut17" / file)) for file in files))
 
 
 def snips(folder: Path, every: int) -> Corpus:
-    """SNIPS, all intents, with one in ``every`` utterances of the training corpora."""
+    """Read SNIPS, all intents, with one in ``every`` utterances of the training corpora."""
     train, test = (list(_slots(folder / "snips", kind)) for kind in ("train", "validate"))
     return Corpus(f"SNIPS, 1 utterance in {every}", train[::every], test)
 
 
 def _columns(path: Path) -> Iterator[Sentence]:
+    """Yield the sentences of a file with a word and a tag in each line."""
     sentence: Sentence = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in [*lines, ""]:
@@ -60,6 +63,7 @@ def _columns(path: Path) -> Iterator[Sentence]:
 
 
 def _slots(folder: Path, kind: str) -> Iterator[Sentence]:
+    """Yield the utterances of all intents, as words with BIO tags of slots; `kind` is "train" or "validate"."""
     for path in sorted(folder.glob(f"*/{kind}*.json.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             (utterances,) = json.load(file).values()
@@ -74,7 +78,7 @@ def _slots(folder: Path, kind: str) -> Iterator[Sentence]:
 
 
 def features(sentence: Sentence, i: int) -> dict[str, Any]:
-    """The features of sklearn-crfsuite's tutorial, without parts of speech, which these corpora lack."""
+    """Return the features of sklearn-crfsuite's tutorial, without parts of speech, which these corpora lack."""
     word = sentence[i][0]
     found: dict[str, Any] = {
         "bias": 1.0,
@@ -99,20 +103,20 @@ def features(sentence: Sentence, i: int) -> dict[str, Any]:
 
 
 def inputs(sentences: list[Sentence]) -> tuple[list[list[dict[str, Any]]], list[list[str]]]:
-    """Features and tags."""
+    """Return the features and the tags of sentences."""
     xs = [[features(sentence, i) for i in range(len(sentence))] for sentence in sentences]
     return xs, [[tag for _, tag in sentence] for sentence in sentences]
 
 
 def crfsuite(c1: float, c2: float) -> Any:
-    """The estimator of sklearn-crfsuite with these penalties."""
+    """Return the estimator of sklearn-crfsuite with these penalties."""
     from sklearn_crfsuite import CRF
 
     return CRF(algorithm="lbfgs", c1=c1, c2=c2)
 
 
 def reached(model: Any) -> tuple[float, int]:
-    """The final objective of a trained model, and the number of iterations."""
+    """Return the final objective of a trained model, and the number of iterations."""
     if isinstance(model, ChainClassifier):
         return model.loss_, model.n_iter_
     iterations = model.training_log_.iterations
@@ -143,7 +147,7 @@ def measure(make: Callable[[], Any], train: Any, test: Any) -> Result:
 
 
 def rows(corpus: Corpus) -> Iterator[list[str]]:
-    """A row for each penalty and library, which take turns."""
+    """Yield a row for each penalty and library; the libraries take turns."""
     train, test = inputs(corpus.train), inputs(corpus.test)
     ChainClassifier(max_iterations=1).fit(train[0][:50], train[1][:50]).predict(test[0][:50])  # compiles
     for c1, c2 in PENALTIES:
@@ -167,7 +171,7 @@ def rows(corpus: Corpus) -> Iterator[list[str]]:
 
 
 def report(corpora: list[Corpus]) -> str:
-    """One table for all corpora."""
+    """Return one table for all corpora."""
     header = [
         "corpus", "c1, c2", "library", "training, s", "prediction, s", "speed-up of training", "objective",
         "iterations", "span F1, %",

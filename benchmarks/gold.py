@@ -10,13 +10,13 @@ from torch import Tensor
 
 
 def tags(batch: int, n: int, labels: int) -> Tensor:
-    """A label for each position, `(batch, n)`."""
+    """Return a label for each position, `(batch, n)`."""
     draw = Random(0)
     return torch.tensor([[draw.randrange(labels) for _ in range(n)] for _ in range(batch)])
 
 
 def segments(batch: int, n: int, longest: int, labels: int) -> Tensor:
-    """Segments of at most `longest` positions: the label of each at its first position, -1 elsewhere."""
+    """Return segments of at most `longest` positions: the label of each at its first position, -1 elsewhere."""
     draw = Random(0)
     event = torch.full((batch, n), -1)
     for item in event:
@@ -28,30 +28,31 @@ def segments(batch: int, n: int, longest: int, labels: int) -> Tensor:
 
 
 def heads(batch: int, words: int) -> Tensor:
-    """Projective trees with one word attached to the root: heads `(batch, words)`, 0 being the root."""
+    """Return projective trees with one word attached to the root: heads `(batch, words)`, 0 for the root."""
     draw = Random(0)
     return torch.tensor([_projective(words, draw) for _ in range(batch)])
 
 
 def _projective(words: int, draw: Random) -> list[int]:
+    """Return the heads of a random projective tree; words are counted from 1."""
     heads = [0] * words
 
-    def hang(low: int, high: int, head: int, alone: bool = False) -> None:
+    def attach(low: int, high: int, head: int, alone: bool = False) -> None:
         """Attach words `low` to `high - 1` to `head`, as neighbouring subtrees, or just one if `alone`."""
         while low < high:
             end = high if alone else draw.randint(low + 1, high)
             word = draw.randrange(low, end)
             heads[word] = head
-            hang(low, word, word + 1)
-            hang(word + 1, end, word + 1)
+            attach(low, word, word + 1)
+            attach(word + 1, end, word + 1)
             low = end
 
-    hang(0, words, 0, alone=True)
+    attach(0, words, 0, alone=True)
     return heads
 
 
 def trees(batch: int, words: int, of_words: range, of_spans: range) -> Tensor:
-    """Binary trees `(batch, words + 1, words + 1)`: the label of each span, -1 where there is none.
+    """Return binary trees `(batch, words + 1, words + 1)`: the label of each span, -1 where there is none.
 
     Args:
         batch: The number of trees.
@@ -68,7 +69,7 @@ def trees(batch: int, words: int, of_words: range, of_spans: range) -> Tensor:
 
 
 def _spans(start: int, end: int, draw: Random) -> Iterator[tuple[int, int]]:
-    """The spans of a random binary tree from one fencepost to another."""
+    """Yield the spans of a random binary tree from one fencepost to another."""
     yield start, end
     if end - start > 1:
         middle = draw.randrange(start + 1, end)

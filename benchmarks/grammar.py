@@ -16,7 +16,7 @@ from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 
 def distribution(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
-    """The distribution over the trees of each sentence; scores of roots and rules are normalised."""
+    """Return the distribution over the trees of each sentence; scores of roots and rules are normalised."""
     from strukt.distributions import PCFG
 
     return PCFG(root.log_softmax(-1), _normalised(rules), emission)
@@ -45,7 +45,7 @@ def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _torch_struct(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
-    """The distribution of torch-struct, which takes a grammar for each sentence."""
+    """Return torch-struct's distribution, which takes a grammar for each sentence."""
     from torch_struct import SentCFG
 
     count = len(emission)
@@ -59,7 +59,7 @@ def torch_struct_log_partition(root: Tensor, rules: Tensor, emission: Tensor) ->
 
 
 def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
-    """The mode of torch-struct, whose spans are indexed `[width - 2, start]`."""
+    """Return the mode of torch-struct, whose spans are indexed `[width - 2, start]`."""
     words, _, _, spans = _torch_struct(root, rules, emission).argmax
     count, n, _ = emission.shape
     event = words.new_full((count, n + 1, n + 1), -1, dtype=torch.int64)
@@ -71,7 +71,7 @@ def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
 
 
 def torch_struct_loss(event: Tensor, root: Tensor, _: Tensor, emission: Tensor) -> Loss:
-    """The loss of torch-struct, with its function for scores, as `log_prob` of this class raises AttributeError.
+    """Return torch-struct's loss, by its function for scores, as `log_prob` of this class raises AttributeError.
 
     Its events are the uses of preterminals for each word, of rules, and of roots.
     """
@@ -95,7 +95,7 @@ def gold_trees(root: Tensor, _: Tensor, emission: Tensor) -> Tensor:
 
 
 def score(root: Tensor, rules: Tensor, emission: Tensor, event: Tensor) -> Tensor:
-    """Score of trees `(batch, n + 1, n + 1)`, in float64."""
+    """Return the scores `(batch,)` of trees `(batch, n + 1, n + 1)`, in float64."""
     words, used = event.diagonal(1, 1, 2) - len(root), event >= 0
     emitted = emission.double().gather(-1, words.unsqueeze(-1)).squeeze(-1).sum(-1)
     # spans with a fencepost that splits them into two other spans

@@ -15,7 +15,7 @@ TEMPERATURE = 0.1
 
 
 def _views(scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The marginals of both views, and the label of each span."""
+    """Return the marginals of both views, and the label of each span."""
     first, second = scores.softmax(-1)[..., :2].unbind(0)
     return first, second, torch.arange(len(first)) % LABELS
 
@@ -27,7 +27,7 @@ def strukt_loss(scores: Tensor) -> Tensor:
 
 
 def torch_loss(scores: Tensor) -> Tensor:
-    """The loss by its formula, over all pairs of spans."""
+    """Return the loss computed by its formula, over all pairs of spans."""
     first, second, labels = _views(scores)
     same = labels[:, None] == labels
     rest = same & ~torch.eye(len(labels), dtype=torch.bool)

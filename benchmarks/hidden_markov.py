@@ -19,7 +19,7 @@ BATCH, LENGTH = 8, 64
 
 
 def sentences(words: int, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
-    """Random sentences `size`; words have frequencies inverse to their ranks. The same in every process."""
+    """Return random sentences in the shape `size`, the same in every process; word n has a frequency of about 1 / n."""
     weights = 1.0 / torch.arange(1, words + 1)
     generator = torch.Generator().manual_seed(0)
     return torch.multinomial(weights.expand(size[0], -1), size[1], replacement=True, generator=generator)
@@ -141,7 +141,7 @@ def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
 
 
 def exact(*scores: Tensor) -> Outputs:
-    """Log-probabilities at low rank and their gradients, from dense transitions in log space, in float64."""
+    """Return low-rank log-probabilities and gradients, from dense transitions in log space, in float64."""
     leaves = [score.double().requires_grad_() for score in scores]
     initial, source, target, emission = leaves
     transition = (source.unsqueeze(1) + target).logsumexp(2).log_softmax(1)

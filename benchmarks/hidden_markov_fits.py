@@ -153,7 +153,7 @@ def rows(case: Case) -> Iterator[list[str]]:
 
 
 def report() -> str:
-    """One table for all cases, and the versions of the peers."""
+    """Return one table for all cases, and the versions of the peers."""
     header = ["model", "library", "one step, ms", "in steps of strukt", "log-probability, nats"]
     peers = ", ".join(f"{name} {version(name)}" for name in ("hmmlearn", "dynamax"))
     return f"{peers}\n\n{table(header, (row for case in cases() for row in rows(case)))}"

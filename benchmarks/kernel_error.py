@@ -15,11 +15,11 @@ from strukt.nn.feature_maps import normal_rows
 SIZE, SEEDS = 16, 7
 FEATURES, POINTS, LENGTHS = (16, 64, 256, 1024), (64, 256, 1024), (1.0, 2.0, 3.0)
 SEPARATION = 1.5
-"""The mean distance from a point to its nearest one, in those rows where all numbers of points have the same."""
+"""The `separation` of points in those rows of the table in which it is the same for all numbers of points."""
 
 
 def points(count: int, length: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Vectors of a given length in random directions, ``(count, SIZE)``: states before and after a transition."""
+    """Return vectors of a length in random directions, ``(count, SIZE)``: states before and after a transition."""
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randn(2, count, SIZE, generator=generator, dtype=torch.float64)
     before, after = length * drawn / drawn.norm(dim=2, keepdim=True)
@@ -27,25 +27,25 @@ def points(count: int, length: float, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def separation(after: Tensor) -> float:
-    """The mean distance from a point to its nearest one."""
+    """Return the mean distance from a point to the nearest other one."""
     distances = torch.cdist(after, after).fill_diagonal_(torch.inf)
     return distances.amin(1).mean().item()
 
 
 def length_of(count: int, apart: float) -> float:
-    """The length of vectors at which the mean distance between nearest points is ``apart``."""
+    """Return the length of vectors at which their `separation` is ``apart``."""
     return apart / separation(points(count, 1.0, 0)[1])
 
 
 def random_positive(u: Tensor, v: Tensor, features: int) -> Tensor:
-    """FAVOR+: positive random features (Choromanski et al. 2021)."""
+    """Estimate the kernel exp(u v) by FAVOR+: positive random features (Choromanski et al. 2021)."""
     rows = normal_rows(SIZE, features, True).to(u)
     logs = [x @ rows.mT - x.square().sum(1, keepdim=True) / 2 for x in (u, v)]
     return logs[0].exp() @ logs[1].exp().mT / features
 
 
 def fourier(u: Tensor, v: Tensor, features: int) -> Tensor:
-    """Random Fourier features of the Gaussian factor of exp(u v) (Rahimi and Recht 2007), of either sign."""
+    """Estimate it by random Fourier features, of either sign, of its Gaussian factor (Rahimi and Recht 2007)."""
     rows = normal_rows(SIZE, features // 2, True).to(u)
     waves = [torch.cat([(x @ rows.mT).cos(), (x @ rows.mT).sin()], 1) for x in (u, v)]
     grown = [(x.square().sum(1, keepdim=True) / 2).exp() * wave for x, wave in zip((u, v), waves, strict=True)]
@@ -53,7 +53,7 @@ def fourier(u: Tensor, v: Tensor, features: int) -> Tensor:
 
 
 def nystrom(u: Tensor, v: Tensor, features: int) -> Tensor:
-    """Nyström features: similarities to landmarks, random points after a transition (Williams and Seeger 2001)."""
+    """Estimate it by Nyström features: similarities to landmarks, random rows of v (Williams and Seeger 2001)."""
     landmarks = v[torch.randperm(len(v))[:features]]
     middle = torch.linalg.pinv((landmarks @ landmarks.mT).exp(), hermitian=True)
     return (u @ landmarks.mT).exp() @ middle @ (landmarks @ v.mT).exp()
@@ -65,13 +65,15 @@ MAPS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "Nyström": nystrom,
 }
 BEST = "any features"
+"""The name of the least error of any features."""
 
 
 def errors(count: int, length: float, features: int) -> dict[str, float]:
-    """The relative error of the transition matrix by each map, and the least of any map with as many features.
+    """Return the relative error of the transition matrix by each map, and the least of any map with as many features.
 
     Errors are in the Frobenius norm; the rows of each kernel are divided by their exact sums. The least error is
-    that without all further singular values (Eckart and Young 1936). Each is the median of `SEEDS` draws.
+    that of leaving out all but the largest ``features`` singular values (Eckart and Young 1936). Each error is the
+    median of `SEEDS` draws.
     """
     results: dict[str, list[float]] = {name: [] for name in [*MAPS, BEST]}
     for seed in range(SEEDS):
@@ -88,7 +90,7 @@ def errors(count: int, length: float, features: int) -> dict[str, float]:
 
 
 def entropy(count: int, length: float) -> float:
-    """The mean entropy of the next state, in nats."""
+    """Return the mean entropy of the next state, in nats."""
     u, v = points(count, length, 0)
     rows = (u @ v.mT).softmax(1)
     return -(rows * rows.log()).sum(1).mean().item()
@@ -101,7 +103,7 @@ def _row(count: int, length: float, features: int) -> list[str]:
 
 
 def report() -> str:
-    """Two tables: by the number of features with the points fixed, and by the number of points."""
+    """Return two tables: by the number of features with the points fixed, and by the number of points."""
     maps = [f"{name}, error" for name in [*MAPS, BEST]]
     header = ["points", "length", "separation", "entropy, nats", "features", *maps]
     count, features = POINTS[-1], FEATURES[1]

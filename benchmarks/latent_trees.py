@@ -33,18 +33,18 @@ class Classifier(nn.Module):
         )
 
     def read(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Tensor) -> Tensor:
-        """The log-probabilities of the classes for each tree."""
+        """Return the log-probabilities of the classes for each tree."""
         return self.classes(self.reader.read(projected, arcs, lengths).mean(1)).log_softmax(-1)
 
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean loss of class 0, and the number of trees of each item."""
+        """Return the mean loss if the class is 0, and the number of trees of each item."""
         vectors, _ = self.encoder(words)
         mixture = self.latent(self.reader.project(vectors, lengths), lengths, vectors.detach())
         return -mixture.log_likelihood(mixture.outputs[:, 0]).mean(), mixture.counts
 
 
 def training_step(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
-    """A function that makes a training step, with the optimizer, and returns the numbers of trees."""
+    """Return a function that makes a training step, with the optimizer, and returns the numbers of trees."""
     torch.manual_seed(0)
     words, lengths = torch.randn(batch, n, SIZE), torch.full((batch,), n)
     model = Classifier(estimator)
@@ -61,7 +61,7 @@ def training_step(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
 
 
 def layer(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
-    """A function that runs the layer alone, forwards and backwards, and returns the numbers of trees."""
+    """Return a function that runs the layer alone, forwards and backwards, and returns the numbers of trees."""
     from strukt.distributions import NonProjectiveTree
     from strukt.nn import LatentStructure
 
@@ -78,7 +78,7 @@ def layer(estimator: str, batch: int, n: int) -> Callable[[], Tensor]:
 
 
 def median_seconds(step: Callable[[], Tensor], rounds: int) -> float:
-    """The median seconds of a step, after a first run."""
+    """Return the median seconds of a step, after a first run."""
     step()
     return median(seconds(step) for _ in range(rounds))
 

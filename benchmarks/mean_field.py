@@ -1,10 +1,11 @@
 """The Probabilistic Transformer in its decompositions, beside its published form and a Transformer of equal sizes.
 
 Inputs are scores of labels `(batch, n, d)`; factors `(d, f, h, r)` for each distance and channel, for each
-distance, and for each channel; weights and biases of distances; and the weights of a Transformer. The published
-implementation is not on the package index; *torch* repeats its computation: for each bucket of distances a product
-of n x n numbers, most of which are discarded. For scale, the decompositions that share factors are also timed, and
-a Transformer of the same sizes with a feed-forward layer of 4d, with attention fused and written out.
+distance, and for each channel; weights and biases of distances; and the weights of a Transformer, a row for each
+iteration. The published implementation is not on the package index; *torch* repeats its computation: for each
+bucket of distances a product of n x n numbers, most of which are discarded. For scale, the decompositions that
+share factors are also timed, and a Transformer of the same sizes with a feed-forward layer of 4d, with attention
+fused and written out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from benchmarks.report import table
 from benchmarks.steps import in_turn
 
 LABELS, CHANNELS, RANK, ITERATIONS, REACH = 384, 16, 64, 5, 3
-"""The published sizes for masked language models. The last input has a row for each iteration."""
+"""The published sizes for masked language models."""
 
 TABLES = 2 * REACH + 2
 WEIGHTS = 4 * LABELS * CHANNELS * RANK + 8 * LABELS**2
@@ -117,7 +118,7 @@ def _transformer(x: Tensor, layers: Tensor, attention: Callable[..., Tensor]) ->
 
 
 def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Outputs:
-    """The scores, and the gradient of a weighted sum of them with respect to all inputs that they depend on."""
+    """Return the scores, and the gradient of a weighted sum of them for all inputs on which they depend."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     value = contestant.compute(*leaves)
     weights = torch.linspace(-1.0, 1.0, value.numel(), device=value.device).view_as(value)
@@ -177,7 +178,7 @@ def ratios(measured: Case, turns: int, slice_: float) -> Iterator[float]:
 
 
 def report(cases: tuple[Case, ...] = FAMILY.cases, turns: int = 7, slice_: float = 0.1) -> str:
-    """One table, with a row for each case."""
+    """Return one table, with a row for each case."""
     rows = ([each.name, *(f"{ratio:.2f}" for ratio in ratios(each, turns, slice_))] for each in cases)
     return table(["batch x n x iterations", *(f"{name}, x" for name in DECOMPOSITIONS)], rows)
 

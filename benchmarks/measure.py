@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-TOLERANCE = 1e-3  # float32 peers drift by up to 7e-4 over a chain of 1000 positions
+TOLERANCE = 1e-3
+"""The largest error of a right answer: float32 peers drift by up to 7e-4 over a chain of 1000 positions."""
 
 
 class WrongResultError(Exception):
@@ -52,7 +53,7 @@ class Measurement:
 
 
 def distance(answer: Sequence[Tensor], truth: Sequence[Tensor]) -> float:
-    """The largest difference over all entries, relative to the largest entry of its tensor where that exceeds 1.
+    """Return the largest difference of entries, relative to the largest entry of its tensor if that exceeds 1.
 
     Raises:
         ValueError: If the shapes differ.
@@ -67,13 +68,13 @@ def distance(answer: Sequence[Tensor], truth: Sequence[Tensor]) -> float:
 
 
 def best_peer(measurements: Iterable[Measurement], own: str, operation: str) -> Measurement | None:
-    """The fastest peer with a right answer to an operation; None if there is none."""
+    """Return the fastest peer with a right answer to an operation; None if there is none."""
     peers = [m for m in measurements if m.contestant != own and m.operation == operation and m.right]
     return min(peers, key=lambda peer: peer.median, default=None)
 
 
 def ratio(measurements: Sequence[Measurement], own: str, operation: str) -> float:
-    """The time of the best peer over that of `own`; NaN if no peer is right."""
+    """Return the time of the best peer divided by that of `own`; NaN if no peer is right."""
     peer = best_peer(measurements, own, operation)
     mine = next(m for m in measurements if m.contestant == own and m.operation == operation)
     return peer.median / mine.median if peer else math.nan

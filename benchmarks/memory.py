@@ -19,7 +19,7 @@ def limit(size: int) -> None:
 
 
 def resident() -> float:
-    """The resident bytes now, after freed memory has been returned to the system."""
+    """Return the resident bytes, after freed memory has been returned to the system."""
     gc.collect()
     if not PROCESS.exists():
         return float("nan")

@@ -70,7 +70,7 @@ def gradient(structure: Structure, inputs: tuple[Tensor, ...], value: str = "log
 
 
 def cross_entropy(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
-    """The cross-entropy with the distribution of half the scores."""
+    """Return the cross-entropy with the distribution of half the scores."""
     others = tuple(score / 2 for score in inputs)
     return structure.build(*inputs).cross_entropy(structure.build(*others))
 
@@ -103,7 +103,7 @@ OPERATORS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
 
 
 def row(structure: Structure, case: Case, slice_: float = 0.3) -> list[str]:
-    """The time of a log-partition with its gradient, and the time of each operator as a multiple of it."""
+    """Return the time of a log-partition with its gradient, and the times of operators as multiples of it."""
     inputs = case.inputs()
 
     def seconds(operator: Callable[[Structure, tuple[Tensor, ...]], Any]) -> float:
@@ -116,7 +116,7 @@ def row(structure: Structure, case: Case, slice_: float = 0.3) -> list[str]:
 
 
 def report() -> str:
-    """One table for all structures."""
+    """Return one table for all structures."""
     header = ["structure", "sizes", "gradient, ms", *(f"{name}, x" for name in OPERATORS)]
     rows = [row(structure, case) for structure in STRUCTURES for case in structure.cases]
     return table(header, rows)

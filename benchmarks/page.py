@@ -19,7 +19,7 @@ class PageError(Exception):
 
 
 def machine(threads: int) -> str:
-    """A sentence with the date, the processor, the versions and the load with which numbers are measured.
+    """Return a sentence with the date, the processor, the versions and the load with which numbers are measured.
 
     Call it before measuring, so that the load is that of other programs. On a busy machine, libraries whose
     threads wait for each other slow down far more than others.
@@ -33,7 +33,7 @@ def machine(threads: int) -> str:
 
 
 def processor() -> str:
-    """The name of the processor, from /proc if it exists."""
+    """Return the name of the processor, from /proc if it exists."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -76,7 +76,7 @@ def replace_section(page: Path, section: str, text: str) -> None:
 
 
 def around_section(page: Path, section: str) -> tuple[str, str]:
-    """The text of a page before and after a section, including the marks of its begin and end.
+    """Return the text of a page before and after a section, including the marks of its beginning and end.
 
     Raises:
         PageError: If the page does not exist, or lacks one of the marks.

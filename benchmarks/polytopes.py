@@ -14,14 +14,14 @@ Rows = tuple[sp.csc_matrix, np.ndarray, sp.csc_matrix, np.ndarray]
 
 
 def clarabel_sequences(unary: Tensor, transition: Tensor) -> Tensor:
-    """The marginals of chains ``(batch, n, c)``; the flow into each node equals the flow out of it."""
+    """Return the marginals of chains ``(batch, n, c)``; the flow into each node equals the flow out of it."""
     n, c = unary.shape[1:]
     linear = np.concatenate([_flat(unary), np.tile(_flat(transition[None]), (len(unary), n - 1))], 1)
     return _solve(linear, unary, _flows(n, c))
 
 
 def clarabel_budgets(arcs: Tensor, most: int) -> Tensor:
-    """The marginals of arborescences in which no word has more than ``most`` dependents."""
+    """Return the marginals of arborescences in which no word has more than ``most`` dependents."""
     linear = np.nan_to_num(_flat(arcs))
     n = arcs.shape[1]
     equations, right, inequalities, bounds = _arborescences(n)
@@ -38,12 +38,12 @@ def clarabel_budgets(arcs: Tensor, most: int) -> Tensor:
 
 
 def clarabel_matchings(scores: Tensor) -> Tensor:
-    """The marginals of matchings: doubly stochastic matrices."""
+    """Return the marginals of matchings: doubly stochastic matrices."""
     return _solve(_flat(scores), scores, _doubly_stochastic(scores.shape[1]))
 
 
 def clarabel_trees(arcs: Tensor) -> Tensor:
-    """The marginals of arborescences with one root arc.
+    """Return the marginals of arborescences with one root arc.
 
     A unit of flow leads from the root to each word; the marginals of the arcs bound it.
     """
@@ -53,7 +53,7 @@ def clarabel_trees(arcs: Tensor) -> Tensor:
 
 
 def clarabel_grid(unary: Tensor, pairs: Tensor) -> Tensor:
-    """The marginals of a grid of binary variables, in its local polytope."""
+    """Return the marginals of a grid of binary variables, in its local polytope."""
     return _solve(np.concatenate([_flat(unary), _flat(pairs)], 1), unary, _grid(*unary.shape[1:]))
 
 
@@ -62,7 +62,7 @@ def _flat(scores: Tensor) -> np.ndarray:
 
 
 def _solve(linear: np.ndarray, main: Tensor, rows: Rows) -> Tensor:
-    """The argmax of <linear, x> - |y|^2 / 2 for each item, where y is the part of x for the main scores."""
+    """Return the argmax of <linear, x> - |y|^2 / 2 for each item; y is the part of x for the main scores."""
     import clarabel
 
     equations, right, inequalities, bounds = rows
@@ -82,6 +82,7 @@ def _solve(linear: np.ndarray, main: Tensor, rows: Rows) -> Tensor:
 
 @cache
 def _flows(n: int, c: int) -> Rows:
+    """Return the constraints of chains: on the nodes ``(n, c)``, then on the edges ``(n - 1, c, c)``."""
     nodes, edges = n * c, (n - 1) * c * c
     start = sp.csr_matrix((np.ones(c), (np.zeros(c, int), np.arange(c))), (1, nodes + edges))
     one, all_of = sp.identity(c), np.ones((1, c))
@@ -94,6 +95,7 @@ def _flows(n: int, c: int) -> Rows:
 
 @cache
 def _doubly_stochastic(n: int) -> Rows:
+    """Return the constraints of matrices ``(n, n)`` of which all rows and columns sum to 1."""
     one, all_of = sp.identity(n), np.ones((1, n))
     equations = sp.vstack([sp.kron(one, all_of), sp.kron(all_of, one)], format="csc")
     return equations, np.ones(2 * n), -sp.identity(n * n, format="csc"), np.zeros(n * n)
@@ -101,7 +103,7 @@ def _doubly_stochastic(n: int) -> Rows:
 
 @cache
 def _arborescences(n: int) -> Rows:
-    """The constraints of arborescences: on the parts ``[m, h]``, then on the flow to each word along each arc."""
+    """Return the constraints of arborescences: on parts ``[m, h]``, then on the flow to each word along each arc."""
     parts = n * (n + 1)
     into = sp.kron(sp.identity(n), np.ones((1, n + 1)))
     out_of = sp.kron(np.ones((1, n)), sp.eye(n, n + 1, 1))
@@ -119,6 +121,7 @@ def _arborescences(n: int) -> Rows:
 
 @cache
 def _grid(height: int, width: int) -> Rows:
+    """Return the constraints of grids: on the variables ``(height, width)``, then on the edges of `grid_edges`."""
     first, second = (side.numpy() for side in grid_edges(height, width))
     variables, edges = height * width, len(first)
     left, right = (sp.identity(variables).tocsr()[side] for side in (first, second))
@@ -142,7 +145,7 @@ def _grid(height: int, width: int) -> Rows:
 
 
 def grid_edges(height: int, width: int) -> tuple[Tensor, Tensor]:
-    """The indices of the two variables of each edge: edges along rows first, then those along columns."""
+    """Return the indices of the two variables of each edge: edges along rows first, then those along columns."""
     places = torch.arange(height * width).reshape(height, width)
     first = torch.cat([places[:, :-1].flatten(), places[:-1].flatten()])
     return first, torch.cat([places[:, 1:].flatten(), places[1:].flatten()])

@@ -78,20 +78,20 @@ def split_stages(model: StructuredModel, sentences: Sequence[Sentence]) -> tuple
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """The seconds of one call."""
+    """Return the seconds of one call."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def summarise(stages: Sequence[Stages], statistic: Callable[[list[float]], float]) -> Stages:
-    """A statistic, such as the median, of the seconds of each stage."""
+    """Return a statistic, such as the median, of the seconds of each stage."""
     columns = zip(*((one.total, one.encoder, one.inference) for one in stages), strict=True)
     return Stages(*(statistic(list(column)) for column in columns))
 
 
 def percentile_95(values: list[float]) -> float:
-    """The 95th percentile."""
+    """Return the 95th percentile."""
     return quantiles(values, n=20, method="inclusive")[-1]
 
 
@@ -109,7 +109,7 @@ def rows(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list
 
 
 def cells(stages: Stages) -> list[str]:
-    """The cells with the times, and with the share of inference."""
+    """Return the cells of a row: the times, and the share of inference."""
     times = map(milliseconds, (stages.total, stages.encoder, stages.inference))
     return [*times, f"{100 * stages.share:.1f}"]
 

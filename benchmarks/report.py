@@ -17,7 +17,7 @@ Results = Sequence[tuple[Case, Sequence[Measurement]]]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table, with columns padded so that it is readable as plain text, too."""
+    """Return a Markdown table, with columns padded so that it is readable as plain text, too."""
     grid = [list(header), *(list(row) for row in rows)]
     widths = [max(len(row[column]) for row in grid) for column in range(len(header))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in grid]
@@ -26,18 +26,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """A time in milliseconds, with three significant digits; the unit belongs in the head of its column."""
+    """Return a time in milliseconds, without the unit, with three significant digits."""
     number = 1000 * seconds
     return f"{number:.{max(0, 2 - math.floor(math.log10(number)))}f}"
 
 
 def duration(seconds: float) -> str:
-    """A time in milliseconds with its unit, for text and for columns of several units."""
+    """Return a time in milliseconds with its unit."""
     return f"{milliseconds(seconds)} ms"
 
 
 def time_cell(measured: Measurement) -> str:
-    """The median milliseconds, or the reason why there is none."""
+    """Return the median milliseconds, or the reason why there is none."""
     if measured.failure:
         return "none" if measured.failure.startswith("NotImplementedError") else "failed"
     return (
@@ -48,7 +48,7 @@ def time_cell(measured: Measurement) -> str:
 
 
 def label(library: str) -> str:
-    """The name of a library with its installed version."""
+    """Return the name of a library with its installed version."""
     try:
         return f"{library} {version(library)}"
     except PackageNotFoundError:
@@ -56,14 +56,14 @@ def label(library: str) -> str:
 
 
 def headings(title: str) -> tuple[str, str]:
-    """The heading of a family's tables, and the sizes of its cases, which its title has in brackets."""
+    """Return the heading of a family's tables, and the sizes of its cases, which are in brackets in its title."""
     name, _, rest = title.partition(" (")
     sizes, _, details = rest.partition(")")
     return name + details, sizes
 
 
 def speed_table(family: Family, results: Results) -> str:
-    """Medians, memory and errors of every library on every case, and the speed-up of strukt."""
+    """Return medians, memory and errors of every library in every case, and the speed-up of strukt."""
     heading, sizes = headings(family.title)
     times = [f"{name}, ms" for name in family.operations]
     rows = [row for case, measurements in results for row in _rows(family, case, measurements)]
@@ -90,14 +90,14 @@ def _error(measurements: Sequence[Measurement]) -> str:
 
 
 def _largest(measurements: Sequence[Measurement], name: str, unit: float, form: str) -> str:
-    """The largest number of several measurements, without those that are missing."""
+    """Return the largest value of a field of several measurements, without missing ones; "-" if all are missing."""
     numbers = [getattr(each, name) for each in measurements]
     known = [number for number in numbers if not math.isnan(number)]
     return f"{max(known) / unit:{form}}" if known else "-"
 
 
 def failures(results: Results) -> str:
-    """A line for each case, library and reason of a failure."""
+    """Return a line for each case, library and reason of a failure."""
     operations: dict[tuple[str, str, str], list[str]] = {}
     for case, measurements in results:
         for measured in measurements:
@@ -109,7 +109,7 @@ def failures(results: Results) -> str:
 
 
 def accuracy_table(family: Family, results: Results) -> str:
-    """Errors of every library in the cases with a truth in arbitrary precision."""
+    """Return the errors of every library in the cases with a truth in arbitrary precision."""
     heading, sizes = headings(family.title)
     own = family.contestants[0].name
     rows = [
@@ -122,7 +122,7 @@ def accuracy_table(family: Family, results: Results) -> str:
 
 
 def error_cell(measured: Measurement) -> str:
-    """The error, or the reason why there is none."""
+    """Return the error, or the reason why there is none."""
     if measured.failure:
         return time_cell(measured)
     return f"{measured.error:.0e}" if measured.right else f"wrong ({measured.error:.0e})"

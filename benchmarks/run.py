@@ -48,7 +48,7 @@ FAMILIES = {family.name: family for group in GROUPS.values() for family in group
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The names of the families in groups or with names of their own; all of them without names.
+    """Return the names of families, from names of families and groups; all families if there are no names.
 
     Raises:
         ValueError: If there is no such family or group.

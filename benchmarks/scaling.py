@@ -39,8 +39,8 @@ class Series:
     Attributes:
         family: The structure.
         variable: The name of the size that grows, and the other sizes.
-        sizes: Its values; large enough that the recursion outweighs the cost of a call.
-        case: Function from a size to its case.
+        sizes: The values of this size, large enough that the recursion outweighs the cost of a call.
+        case: Function from a value of the size to the case.
         theory: The exponent of the size in the number of arithmetic operations, for each operation of the family.
     """
 
@@ -175,13 +175,13 @@ SERIES = (
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """The exponent of the size that fits the times best: the slope of the regression between their logarithms."""
+    """Return the exponent that fits the times best: the slope of the regression between their logarithms."""
     logarithms = [torch.tensor(values, dtype=torch.float64).log().tolist() for values in (sizes, seconds)]
     return linear_regression(*logarithms).slope
 
 
 def measure(series: Series, operation: str) -> list[float]:
-    """Median seconds of strukt at each size."""
+    """Return the median seconds of strukt at each size."""
     action, own = series.family.operations[operation], series.family.contestants[0]
     medians = []
     for size in series.sizes:
@@ -192,7 +192,7 @@ def measure(series: Series, operation: str) -> list[float]:
 
 
 def row(series: Series) -> list[str]:
-    """A row of the table: the times of the gradient, and for each operation the exponent, fitted and in theory."""
+    """Return a row: the times of the gradient, and for each operation the exponent, fitted and in theory."""
     seconds = {operation: measure(series, operation) for operation in series.theory}
     fitted = [
         f"{exponent(series.sizes, seconds[operation]):.2f} ({expected})"

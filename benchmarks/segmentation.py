@@ -35,7 +35,7 @@ def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _edges(segments: Tensor, transition: Tensor) -> Tensor:
-    """The score of each segment with its label and that of the segment before, which is 0 before the first."""
+    """Return the score of each segment with its label and the label before it, which is 0 for the first segment."""
     edges = segments.unsqueeze(-1) + transition.mT
     first = segments[:, :1].unsqueeze(-1)
     before = torch.full_like(edges[:, :1, ..., 1:], IMPOSSIBLE)
@@ -50,7 +50,7 @@ def flash_semicrf_log_partition(segments: Tensor, transition: Tensor) -> Tensor:
 
 
 def flash_semicrf_mode(segments: Tensor, transition: Tensor) -> Tensor:
-    """The mode of flash-semicrf, which is computed as a gradient."""
+    """Return the mode, which flash-semicrf computes as a gradient."""
     from flash_semicrf.semimarkov import SemiMarkov
     from flash_semicrf.semirings import MaxSemiring
 
@@ -61,7 +61,7 @@ def flash_semicrf_mode(segments: Tensor, transition: Tensor) -> Tensor:
 
 
 def flash_semicrf_loss(event: Tensor, segments: Tensor, transition: Tensor) -> Loss:
-    """The loss of flash-semicrf's structure: its layer takes scores of positions and durations, not of segments.
+    """Return flash-semicrf's loss by its structure: its layer takes scores of positions and durations only.
 
     Its events are 0/1 entries `[start, duration - 1, label, label before]`; the label before the first is 0.
     """
@@ -85,7 +85,7 @@ def gold_segments(segments: Tensor, _: Tensor) -> Tensor:
 
 
 def _listed(event: Tensor) -> list[tuple[int, int, int, int, int]]:
-    """The item, first position, end, label and previous label (-1 at the start) of each segment."""
+    """List item, first position, end, label and previous label (-1 at the start) of each segment."""
     segments = []
     for item, labels in enumerate(event.tolist()):
         starts = [start for start, label in enumerate(labels) if label >= 0]
@@ -95,7 +95,7 @@ def _listed(event: Tensor) -> list[tuple[int, int, int, int, int]]:
 
 
 def score(segments: Tensor, transition: Tensor, event: Tensor) -> Tensor:
-    """Score of segmentations `(batch, n)`, in float64."""
+    """Return the scores `(batch,)` of segmentations `(batch, n)`, in float64."""
     item, start, end, label, before = torch.tensor(_listed(event)).unbind(-1)
     following = pad(transition.double(), (0, 0, 0, 1))  # the last row, of zeros, is for the label -1 at the start
     each = segments.double()[item, start, end - start - 1, label] + following[before, label]

@@ -73,7 +73,7 @@ def request(connection: http.client.HTTPConnection, method: str, path: str, body
 
 
 def latencies(connection: http.client.HTTPConnection, view: str, requests: int) -> list[float]:
-    """The seconds of each of several requests, one after another.
+    """Return the seconds of each of several requests, one after another.
 
     Raises:
         RuntimeError: If the service does not answer.
@@ -86,7 +86,7 @@ def latencies(connection: http.client.HTTPConnection, view: str, requests: int) 
 
 
 def percentile_99(values: list[float]) -> float:
-    """The 99th percentile."""
+    """Return the 99th percentile."""
     return quantiles(values, n=100, method="inclusive")[-1]
 
 

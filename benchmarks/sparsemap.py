@@ -106,7 +106,7 @@ def family(
     clarabel: Callable[..., Tensor],
     *others: Contestant,
 ) -> Family:
-    """A family with one item, and a batch of 16 items of the same size, for strukt, clarabel and others."""
+    """Return a family for strukt, clarabel and others: one item, and a batch of 16 items of the same size."""
     return Family(
         name=f"sparsemap-{name}",
         title=title,

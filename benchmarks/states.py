@@ -22,7 +22,7 @@ OWN = replace(hidden_markov.LOW_RANK, contestants=hidden_markov.LOW_RANK.contest
 
 
 def row(states: int, rank: int, rounds: int) -> list[str]:
-    """A row with seconds, and megabytes besides the parameters, without and with the gradient."""
+    """Return a row with seconds, and megabytes besides the parameters, without and with the gradient."""
     case = hidden_markov.low_rank(states, rank, WORDS)
     measured = {m.operation: m for m in compare(OWN, case, truth(OWN, case), rounds, torch.get_num_threads())}
     cells = [
@@ -38,7 +38,7 @@ def _megabytes(case: Case) -> float:
 
 
 def report(rounds: int) -> str:
-    """One table, with a row for each number of states and each rank."""
+    """Return one table, with a row for each number of states and each rank."""
     header = [
         "states", "rank", "parameters, MB", "log-partition, s", "log-partition, MB", "gradient, s", "gradient, MB",
     ]  # fmt: skip

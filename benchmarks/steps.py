@@ -59,7 +59,7 @@ STRUCTURES = (
 def in_turn(
     actions: tuple[Callable[[], object], ...], turns: int = TURNS, slice_: float = SLICE
 ) -> list[float]:
-    """Median CPU seconds of this thread for each action, run in the order A B A B, so that all meet equal load."""
+    """Return the median CPU seconds of this thread for each action, run in the order A B A B under equal load."""
     seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(turns):
         for action, spent in zip(actions, seconds, strict=True):
@@ -87,7 +87,7 @@ def rows(structure: Structure, turns: int = TURNS, slice_: float = SLICE) -> Ite
 
 
 def report() -> str:
-    """One table for all structures."""
+    """Return one table for all structures."""
     header = ["structure", "sizes", "gradient, ms", "training step, ms", "ratio"]
     return table(header, (row for structure in STRUCTURES for row in rows(structure)))
 

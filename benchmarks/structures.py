@@ -19,7 +19,7 @@ SUBSET = 10
 
 @dataclass(frozen=True)
 class Structure:
-    """A structure on inputs of some sizes.
+    """A structure with inputs of some sizes.
 
     Attributes:
         name: The name of its class.
@@ -33,56 +33,56 @@ class Structure:
 
 
 def of_targets(logits: Tensor) -> StructuredDistribution:
-    """The distribution of alignments of random targets with frames."""
+    """Return the distribution of alignments of random targets with frames."""
     return distributions.CTC(logits.log_softmax(-1), ctc.targets(logits))
 
 
 def subsets(scores: Tensor) -> StructuredDistribution:
-    """The distribution of subsets of `SUBSET` items."""
+    """Return the distribution of subsets of `SUBSET` items."""
     return distributions.KSubset(scores, SUBSET)
 
 
 def brackets(spans: Tensor) -> StructuredDistribution:
-    """The distribution of binary trees without labels."""
+    """Return the distribution of binary trees without labels."""
     return distributions.SpanTree(spans, labelled=False)
 
 
 def per_step(batch: int, n: int, labels: int) -> Case:
-    """Chains with a matrix of transitions for each pair of neighbours."""
+    """Return a case of chains with a matrix of transitions for each pair of neighbours."""
     shapes = ((batch, n, labels), (batch, n - 1, labels, labels))
     return Case(f"{batch}x{n}x{labels}, transitions of each step", shapes)
 
 
 def alignments(batch: int, n: int, m: int) -> Case:
-    """Alignments of n with m positions, with scores of all three moves."""
+    """Return a case of alignments of n with m positions, with scores of all three moves."""
     return Case(f"{batch}x{n}x{m}", ((batch, n, m),) * 3)
 
 
 def items(batch: int, n: int) -> Case:
-    """Items to choose from, ``(batch, n)``."""
+    """Return a case of items to choose from, ``(batch, n)``."""
     return Case(f"{batch}x{n}, {SUBSET} of them", ((batch, n),))
 
 
 def squares(batch: int, n: int, fenceposts: bool = False) -> Case:
-    """A score for each pair of n things, or for each span of n words if ``fenceposts``."""
+    """Return a case with a score for each pair of n things, or for each span of n words if ``fenceposts``."""
     rows = n + fenceposts
     return Case(f"{batch}x{n}", ((batch, rows, rows),))
 
 
 def log_partition_gradient(structure: Structure, inputs: tuple[Tensor, ...]) -> Any:
-    """The gradient of the mean log-partition with respect to every raw input."""
+    """Return the gradient of the mean log-partition with respect to every raw input."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     return torch.autograd.grad(structure.build(*leaves).log_partition.mean(), leaves)
 
 
 def training_step(structure: Structure, inputs: tuple[Tensor, ...], event: Tensor) -> Any:
-    """The gradient of the mean loss of one event for each item, with respect to every raw input."""
+    """Return the gradient of the mean loss of one event for each item, with respect to every raw input."""
     leaves = [score.detach().requires_grad_() for score in inputs]
     return torch.autograd.grad(-structure.build(*leaves).log_prob(event).mean(), leaves)
 
 
 def an_event(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
-    """A random event for each item, the same in every process."""
+    """Return a random event for each item, the same in every process."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return structure.build(*inputs).sample()

@@ -38,7 +38,7 @@ PASSES = 3
 """The number of timed passes over the corpus, after a first one."""
 
 Columns = dict[str, list[Any]]
-"""The prediction for a sentence: ``xpos``, ``arcs`` of head and relation, or ``entities`` as tags."""
+"""The prediction for a sentence: ``xpos``, ``arcs`` as pairs of head and relation, or ``entities`` as BIO tags."""
 
 System = Callable[[Sequence[Any]], list[Columns]]
 """The type of systems: functions from sentences to predictions."""
@@ -50,7 +50,7 @@ class Entry:
 
     Attributes:
         name: Its name in the table.
-        folders: The folders of its models, each of which reads the predictions of those before it.
+        folders: The folders of its models; each model reads the predictions of those before it.
         minutes: The minutes of training; None if unknown.
     """
 
@@ -96,7 +96,7 @@ def recorded_minutes(folder: str) -> float | None:
 
 
 def fastest(rounds: Sequence[Measured]) -> Measured:
-    """Return the highest speed, lowest latency and lowest memory of several rounds."""
+    """Return the measurements with the highest speed, lowest latency and lowest memory of several rounds."""
     return replace(
         rounds[0],
         speed=max(each.speed for each in rounds),
@@ -106,7 +106,7 @@ def fastest(rounds: Sequence[Measured]) -> Measured:
 
 
 def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
-    """Measure one system; call it in a new process, as memory is that of the process."""
+    """Measure one system; call this in a new process, because it measures the memory of the whole process."""
     import torch
 
     from strukt.data import corpus
@@ -125,7 +125,7 @@ def measured(folders: Sequence[str], file: str, threads: int) -> Measured:
 
 
 def unannotated(sentence: Sentence) -> Sentence:
-    """A sentence with the same words, without the gold annotation."""
+    """Return a sentence with the same words, without the gold annotation."""
     from strukt.data import conllu
 
     if isinstance(sentence, conllu.Sentence):
@@ -169,7 +169,7 @@ def of_spacy(folder: str) -> System:
 
 
 def columns_of(sentence: Sentence) -> Columns:
-    """The annotation of a sentence, from CoNLL-U or from words with tags of entities."""
+    """Return the annotation of a sentence, from CoNLL-U or from words with tags of entities."""
     from strukt.data import conllu
 
     if isinstance(sentence, conllu.Sentence):
@@ -190,7 +190,7 @@ def _columns_of_document(document: Any) -> Columns:
 
 
 def scores(gold: Sequence[Sentence], predicted: Sequence[Columns]) -> dict[str, float]:
-    """XPOS, UAS and LAS, or F1 if the gold sentences have entities; XPOS is NaN if no word has a predicted tag."""
+    """Return XPOS, UAS and LAS, or F1 for entities, in per cent; XPOS is NaN if no word has a predicted tag."""
     from strukt.metrics import Accuracy, AttachmentScore, SpanF1
 
     metrics: dict[str, Any] = {"xpos": Accuracy(), "arcs": AttachmentScore(), "entities": SpanF1()}
@@ -206,7 +206,7 @@ def scores(gold: Sequence[Sentence], predicted: Sequence[Columns]) -> dict[str, 
 
 
 def size_of(folder: str) -> int:
-    """The bytes of the files in a folder."""
+    """Return the bytes of the files in a folder."""
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
@@ -225,7 +225,7 @@ def _cell(score: float) -> str:
 
 
 def header(threads: Sequence[int], scores: Sequence[str]) -> list[str]:
-    """The header for `rows`; the first number of threads stands in the heading of the page, not here."""
+    """Return the header for `rows`; the page's heading has the first number of threads, so columns omit it."""
     marks = ["", *(f", {count} threads" for count in threads[1:])]
     speeds = [each for mark in marks for each in (f"words per second{mark}", f"one sentence{mark}, ms")]
     return ["system", *speeds, "memory, MB", "size, MB", "training, minutes", *(f"{name}, %" for name in scores)]
@@ -248,7 +248,7 @@ def measure_all(
 
 
 def section_of(file: str) -> str:
-    """The name of the page's section for a corpus: of trees (CoNLL-U), or of entities."""
+    """Return the name of the page's section for a corpus: of trees (CoNLL-U), or of entities."""
     from strukt.data import conllu, corpus
 
     return "systems-trees" if isinstance(next(corpus.read(file)), conllu.Sentence) else "systems-entities"

@@ -35,7 +35,7 @@ def corpus(path: Path, source: str, sentences: int) -> None:
 
 
 def commands(engine: str, model: str, text: Path, folder: Path, workers: int, size: int) -> list[list[str]]:
-    """The commands that run this many workers: one for Ray, else one for each worker."""
+    """Return the commands that run this many workers: one command for Ray, else one for each worker."""
     command = [sys.executable, "-m", "strukt", "predict", model, str(text), "-o", f"{folder}/"]
     command += ["--shard_size", str(size)]
     if engine == "Ray":
@@ -56,9 +56,9 @@ def run(every: Sequence[Sequence[str]]) -> float:
 
 
 def speed(folder: Path, text: Path, workers: int) -> float:
-    """The sentences per second while all workers are at work, from the times at which shards were written.
+    """Return the sentences per second while all workers are at work, from the times at which shards were written.
 
-    The first shards, as many as there are workers, and the last ones, one fewer, are not counted.
+    With w workers, the first w shards and the last w - 1 are not counted.
     """
     parts = sorted(folder.glob("part-*"), key=lambda part: part.stat().st_mtime)
     between = parts[workers : len(parts) - workers + 1]

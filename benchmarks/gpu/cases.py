@@ -31,7 +31,7 @@ _SIZE = (SENTENCES, WORDS)
 
 
 def _with(family: Family, *large: Case) -> Family:
-    """A family with its cases for CPUs, and larger ones."""
+    """Return a family with larger cases in addition to those for CPUs."""
     return replace(family, cases=(*family.cases, *large))
 
 
@@ -59,7 +59,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def on_device(case: Case, device: str) -> tuple[Tensor, ...]:
-    """The raw inputs of a case: the same on every device, or drawn there if there are 1e8 numbers or more."""
+    """Return the inputs of a case: the same on every device, or drawn on this one if there are 1e8 numbers or more."""
     if sum(torch.Size(shape).numel() for shape in case.shapes) < 1e8:
         return tuple(value.to(device) for value in case.inputs())
     generator = torch.Generator(device).manual_seed(0)

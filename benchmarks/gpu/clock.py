@@ -52,15 +52,18 @@ class Budget:
         return self.left == 0.0
 
     def share(self, parts: int) -> Budget:
-        """Return the budget of the first of the remaining parts: about twice an equal share of what is left."""
+        """Return the budget of the next of ``parts`` parts: about twice an equal share of what is left."""
         return Budget(self.left * min(2 / (parts + 1), 1.0))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Median seconds of an action, waiting for the device, and peak bytes besides its inputs.
+    """The time and the memory of an action.
 
-    ``first`` is the seconds of the first call, which may compile.
+    Attributes:
+        seconds: The median seconds of a call, until the device has finished.
+        bytes: The peak bytes on the device, besides those allocated before.
+        first: The seconds of the first call, which may compile.
     """
 
     seconds: float

@@ -30,7 +30,7 @@ CASES = (*mean_field.FAMILY.cases, mean_field.case(32, 128, mean_field.ITERATION
 def lines(
     device: str, budget: Budget, told: Callable[[list[str]], None], cases: tuple[Case, ...] = CASES
 ) -> Iterator[list[str]]:
-    """Yield a row for each size: times of scores with their gradient, in bfloat16, as fused attention needs."""
+    """Yield a row for each size: times of scores with their gradient, in bfloat16, which fused attention needs."""
     for case in cases:
         inputs = on_device(case, device)
         row = [case.name]

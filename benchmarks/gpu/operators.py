@@ -18,7 +18,7 @@ from strukt import distributions
 
 
 def without_gradient(distribution: Any) -> Tensor:
-    """Max-marginals without a gradient, since the reference computes those with one."""
+    """Return max-marginals without a gradient, because the reference would compute them with one."""
     with torch.no_grad():
         result: Tensor = distribution.max_marginals
     return result

@@ -14,7 +14,7 @@ from benchmarks.page import publish, require_section
 from benchmarks.report import duration, label, table
 
 SECONDS = 540.0
-"""The default budget: measurements that have begun by then end within ten minutes."""
+"""The default budget, with which all measurements end within ten minutes."""
 
 SECTION = "gpu"
 
@@ -39,7 +39,7 @@ TABLES: dict[str, tuple[str, Sequence[str], Lines]] = {
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The families and tables with these names, in the order of the page; all of them without names.
+    """Return the families and tables with these names, in the order of the page; all if there are no names.
 
     Raises:
         ValueError: If there is no such family or table.

@@ -22,7 +22,7 @@ HEADER = (
 
 
 def sentences() -> list[conllu.Sentence]:
-    """Random trees with random tags, the same in every process."""
+    """Return random trees with random tags, the same in every process."""
     draw, text = random.Random(0), []
     for _ in range(SENTENCES):
         for word in range(1, WORDS + 1):
@@ -35,7 +35,7 @@ def sentences() -> list[conllu.Sentence]:
 
 
 def phrases() -> list[brackets.Sentence]:
-    """Random binary trees with random labels, the same in every process."""
+    """Return random binary trees with random labels, the same in every process."""
     draw = random.Random(0)
 
     def tree(words: int) -> str:
@@ -79,7 +79,7 @@ def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Ite
 
 
 def step(model: Any, batch: Any, half: bool) -> Callable[[], None]:
-    """A function that computes the loss of a batch and its gradient, in bfloat16 if ``half``."""
+    """Return a function that computes the loss of a batch and its gradient, in bfloat16 if ``half``."""
 
     def action() -> None:
         model.zero_grad()
@@ -91,7 +91,7 @@ def step(model: Any, batch: Any, half: bool) -> Callable[[], None]:
 
 
 def structure(model: Any, batch: Any) -> Callable[[], Any]:
-    """A function that computes the gradient of the mean log-probability of a batch's structures."""
+    """Return a function that computes the gradient of the mean log-probability of a batch's structures."""
     with torch.no_grad():
         shaped = model.distribution_of(batch)
     event = batch.targets["tags" if "tags" in batch.targets else "heads"]
@@ -105,7 +105,7 @@ def structure(model: Any, batch: Any) -> Callable[[], Any]:
 
 
 def _cells(whole: Measured | str, part: Measured | str | None) -> list[str]:
-    """The times of a step and of its structure, and their ratio."""
+    """Return the times of a step and of its structure, and their ratio."""
     known = isinstance(whole, Measured) and isinstance(part, Measured)
     share = f"{100 * part.seconds / whole.seconds:.0f} %" if known else ""  # type: ignore[union-attr]
     cells = [duration(each.seconds) if isinstance(each, Measured) else each or "" for each in (whole, part)]

@@ -32,15 +32,16 @@ HEADER = (
 )  # fmt: skip
 
 Result = tuple[str, Measured | str]
+"""The name of a library, and its time or the reason why there is none."""
 
 
 def operations(family: Family) -> tuple[Operation, ...]:
-    """The timed operations: a training step and the mode, or a mapping with its derivative."""
+    """Return the timed operations: a training step and the mode, or a mapping with its derivative."""
     return (contest.pull,) if family.operations is contest.MAPPINGS else (contest.step, contest.mode)
 
 
 def contestants(family: Family, inputs: Sequence[Tensor]) -> list[Contestant]:
-    """The contestants of a family, strukt first, with their losses of gold structures of these inputs."""
+    """Return the contestants of a family, strukt first, with their losses of gold structures for these inputs."""
     shaped = (torch.empty(value.shape) for value in inputs)
     structures = family.gold(*shaped).to(inputs[0].device) if family.gold else torch.empty(0)
     return [
@@ -89,6 +90,7 @@ def _result(
 
 
 def _row(family: Family, case: Case, some: list[str], told: Callable[[list[str]], None]) -> list[str]:
+    """Complete the cells of a case to a row of `HEADER`; pass it to ``told`` and return it."""
     row = [f"{family.name} {case.name}", *some]
     row += [""] * (len(HEADER) - len(row))
     told(row)
@@ -117,7 +119,7 @@ def of_peers(family: Family, case: Case, device: str, budget: Budget) -> list[li
 
 
 def cells(own: Own, peers: Sequence[Sequence[Result]]) -> list[str]:
-    """The cells of one case under `HEADER`, without the first, and without empty ones at the end."""
+    """Return the cells of one case under `HEADER`, without the first, and without empty ones at the end."""
     (step, *modes), (first, *rest) = own.times, peers
     row = beside(step, first, others=True)
     for mode, found in zip(modes, rest, strict=True):
@@ -128,7 +130,7 @@ def cells(own: Own, peers: Sequence[Sequence[Result]]) -> list[str]:
 def _on_the_device(
     operation: Operation, contestant: Contestant, inputs: tuple[Tensor, ...], bandwidth: float
 ) -> list[str]:
-    """Launches, their time, and the share of the roofline; only the error if the profiler does not work here."""
+    """Return launches, their time, and the share of the roofline; only the error if the profiler does not work."""
     try:
         done = work(_action(operation, contestant, inputs))
     except Exception as error:
@@ -139,7 +141,7 @@ def _on_the_device(
 
 
 def beside(own: Measured | str, peers: Sequence[Result], others: bool) -> list[str]:
-    """Cells for the times of strukt and the best peer, their ratio, and if ``others``, the other peers."""
+    """Return cells: the times of strukt and the best peer, their ratio and, if ``others``, the other peers."""
     timed = sorted((found.seconds, name) for name, found in peers if isinstance(found, Measured))
     rest = [f"{name} {duration(seconds)}" for seconds, name in timed[1:]]
     rest += [f"{name}: {found}" for name, found in peers if isinstance(found, str) and found in _SAID]
