@@ -67,7 +67,7 @@ def calls(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Call
 
 
 def microseconds(action: Callable[[], object], blocks: int = BLOCKS) -> float:
-    """Return the median CPU time of one run in microseconds, over blocks of runs that are long enough for the clock."""
+    """Return the median CPU microseconds of one run, over blocks of runs that are long enough for the clock."""
     repeats = 1
     while _spent(action, repeats) < BLOCK:
         repeats *= 2

@@ -114,7 +114,7 @@ def torchlatent_mode(spans: Tensor) -> Tensor:
 
 
 def torchlatent_loss(event: Tensor, *_: Tensor) -> Loss:
-    """Return the loss of torchlatent; its events list first word, last word and label of the spans of all trees."""
+    """Return the loss of torchlatent; its events list first word, last word and label of all trees' spans."""
     from torchrua import C
 
     item, first, end = (event >= 0).nonzero().unbind(-1)

@@ -108,7 +108,7 @@ def torch_struct_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
 
 
 def _with_root_row(arcs: Tensor) -> Tensor:
-    """Return scores in supar's layout `(batch, n + 1, n + 1)`: `[child, head]`, with an ignored row for the root."""
+    """Return scores in supar's layout `(batch, n + 1, n + 1)`: `[child, head]`, with a row for the root."""
     return pad(arcs, (0, 0, 1, 0))
 
 

@@ -19,7 +19,7 @@ BATCH, LENGTH = 8, 64
 
 
 def sentences(words: int, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
-    """Return random sentences in the shape `size`, the same in every process; word n has a frequency of about 1 / n."""
+    """Return random sentences in the shape `size`, the same in every process; word n has a frequency ~ 1 / n."""
     weights = 1.0 / torch.arange(1, words + 1)
     generator = torch.Generator().manual_seed(0)
     return torch.multinomial(weights.expand(size[0], -1), size[1], replacement=True, generator=generator)

@@ -69,7 +69,7 @@ BEST = "any features"
 
 
 def errors(count: int, length: float, features: int) -> dict[str, float]:
-    """Return the relative error of the transition matrix by each map, and the least of any map with as many features.
+    """Return the relative error of the transition matrix by each map, and the least by any map of this size.
 
     Errors are in the Frobenius norm; the rows of each kernel are divided by their exact sums. The least error is
     that of leaving out all but the largest ``features`` singular values (Eckart and Young 1936). Each error is the

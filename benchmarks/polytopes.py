@@ -103,7 +103,7 @@ def _doubly_stochastic(n: int) -> Rows:
 
 @cache
 def _arborescences(n: int) -> Rows:
-    """Return the constraints of arborescences: on parts ``[m, h]``, then on the flow to each word along each arc."""
+    """Return the constraints of arborescences: on parts ``[m, h]``, then on flows to each word along each arc."""
     parts = n * (n + 1)
     into = sp.kron(sp.identity(n), np.ones((1, n + 1)))
     out_of = sp.kron(np.ones((1, n)), sp.eye(n, n + 1, 1))

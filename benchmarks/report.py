@@ -90,7 +90,7 @@ def _error(measurements: Sequence[Measurement]) -> str:
 
 
 def _largest(measurements: Sequence[Measurement], name: str, unit: float, form: str) -> str:
-    """Return the largest value of a field of several measurements, without missing ones; "-" if all are missing."""
+    """Return the largest value of a field of some measurements, without missing ones; "-" if all are missing."""
     numbers = [getattr(each, name) for each in measurements]
     known = [number for number in numbers if not math.isnan(number)]
     return f"{max(known) / unit:{form}}" if known else "-"

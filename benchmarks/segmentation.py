@@ -35,7 +35,7 @@ def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _edges(segments: Tensor, transition: Tensor) -> Tensor:
-    """Return the score of each segment with its label and the label before it, which is 0 for the first segment."""
+    """Return the score of each segment with its label and the label before it, 0 for the first segment."""
     edges = segments.unsqueeze(-1) + transition.mT
     first = segments[:, :1].unsqueeze(-1)
     before = torch.full_like(edges[:, :1, ..., 1:], IMPOSSIBLE)

@@ -1,4 +1,4 @@
-"""The pictures and tables of the page "Gallery": mappings of vectors, and marginals of structures beside SparseMAP."""
+"""The pictures and tables of the page "Gallery": mappings of vectors, marginals of structures beside SparseMAP."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ENGLISH, ITALIAN = ("the", "white", "house"), ("la", "casa", "bianca")
 PAIRS = _rows([1.0, 0.2, -0.3], [0.1, 0.6, 0.9], [-0.2, 0.8, 0.7])
 
 WIDTH, SHADE = 720, 0.45
-"""The width of pictures in pixels, and the opacity of a cell with probability 1, in which a number stays readable."""
+"""The width of pictures in pixels, and the opacity of a cell with probability 1: its number stays readable."""
 
 ANSWERS = ("marginals", "sparsemap")
 TITLES = {"marginals": "marginals", "sparsemap": "SparseMAP"}
@@ -201,7 +201,7 @@ def budgets() -> str:
 
 
 def _arcs(probabilities: Tensor, role: str, left: float, width: float, floor: float) -> Iterator[str]:
-    """Draw arcs above the words, the wider the more probable, with their probabilities if the picture is wide enough.
+    """Draw arcs above the words, the wider the more probable; in a wide picture, write their probabilities.
 
     Args:
         probabilities: ``(n, n + 1)``, the probability of each head of each word.

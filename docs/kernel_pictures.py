@@ -16,7 +16,7 @@ COUNT, RANK = 256, 32
 
 
 def by_features() -> str:
-    """Draw errors by the number of features: random ones, and the best possible ones, for vectors of two lengths."""
+    """Draw errors by the number of features, random ones and the best possible ones, at two lengths of vectors."""
     curves = {}
     for length in (1.0, 3.0):
         results = [errors(COUNT, length, features) for features in FEATURES]

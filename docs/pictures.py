@@ -91,7 +91,7 @@ def weights() -> str:
 
 
 def _bars(result: Result, left: float) -> Iterator[str]:
-    """Draw a bar for each structure, with its weight above and its values below; the first is centred at `left`."""
+    """Draw a bar for each structure, with its weight above and its values below; the first one is at `left`."""
     for bar, (structure, weight) in enumerate(zip(STRUCTURES, result.weights.tolist(), strict=True)):
         x, tall = left + 36 * bar, 130 * weight
         place = f'x="{x - 13:.1f}" y="{FLOOR - tall:.1f}" width="26" height="{tall:.1f}"'

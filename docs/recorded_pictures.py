@@ -11,7 +11,7 @@ BITS = (6, 8, 10, 12, 14, 16)
 
 
 def bits() -> str:
-    """Draw the picture for the recipe of constituency trees: F1 by bits of codes, with deviations, and of labels."""
+    """Draw F1 by bits of codes, with standard deviations, and F1 of labels (recipe of constituency trees)."""
     results = recorded("bits", quick=False)
     codes = [_f1(results, f"small-{count}") for count in BITS]
     labels = _f1(results, "small-labels")

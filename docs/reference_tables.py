@@ -1,7 +1,7 @@
 """The tables at the top of the pages of the reference; `python docs/reference_tables.py` writes them anew.
 
-A page names what it documents in lines `::: strukt.LinearChain`, which only the built site expands. Its table has a
-row for each: the path to import, and the first sentence of the docstring. A module has a row for each of its
+A page names what it documents in lines `::: strukt.LinearChain`, which only the built site expands. Its table has
+a row for each: the path to import, and the first sentence of the docstring. A module has a row for each of its
 documented names. Sources are parsed, not imported, so that no extra is needed.
 """
 

@@ -1,7 +1,7 @@
 """The page of the registers of GPU kernels; `python docs/register_tables.py` compiles them and writes it anew.
 
-It needs Triton, but no GPU. It takes half an hour: every kernel is compiled for two compute capabilities, and those of
-tables for two types.
+It needs Triton, but no GPU. It takes half an hour: every kernel is compiled for two compute capabilities, and
+those of tables for two types.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def lines_of(module: str, *arguments: str) -> list[str]:
 
 
 def usages() -> Rows:
-    """Return what each kernel uses, by structure or kind and name, and by column: the maximum over its variants."""
+    """Return what each kernel uses, by structure or kind and name, and by column: the most of its variants."""
     rows: Rows = {}
     for structure, column, used in compiled():
         cell = rows.setdefault((structure, str(used.pop("kernel"))), {}).setdefault(column, dict.fromkeys(used, 0))
@@ -71,7 +71,7 @@ def usages() -> Rows:
 
 
 def section(rows: Rows) -> str:
-    """Return a table of the kernels that use many registers or spill some, and a sentence that names the others."""
+    """Return a table of the kernels that use many registers or spill some, and a sentence with all others."""
     columns = [f"{capability} {dtype}" for capability in CAPABILITIES for dtype in TYPES]
     titles = [f"{column[0]}.{column[1:].replace(' ', ', ')}" for column in columns]
     lines = [("kernels of", "kernel", *titles), ("---",) * (2 + len(columns))]

@@ -59,7 +59,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def on_device(case: Case, device: str) -> tuple[Tensor, ...]:
-    """Return the inputs of a case: the same on every device, or drawn on this one if there are 1e8 numbers or more."""
+    """Return the inputs of a case, the same on every device; 1e8 numbers or more are drawn on this one instead."""
     if sum(torch.Size(shape).numel() for shape in case.shapes) < 1e8:
         return tuple(value.to(device) for value in case.inputs())
     generator = torch.Generator(device).manual_seed(0)

@@ -138,7 +138,7 @@ class _Messages:
         return torch.where(ruled_out > 0, NEG_INF, self._scores + total)
 
     def cavities(self, messages: Tensor) -> Tensor:
-        """Return the messages to factors ``(batch, copies, 2)``: scores plus the messages of all *other* factors."""
+        """Return the messages to factors ``(batch, copies, 2)``: scores plus messages from all *other* factors."""
         total, ruled_out = (each[:, self._copies] for each in self._totals(messages))
         others = self._scores[:, self._copies] + total - finite(messages)
         return _normalised(torch.where(ruled_out > (messages == NEG_INF).to(messages), NEG_INF, others))

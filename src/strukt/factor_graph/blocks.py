@@ -96,7 +96,7 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
 
 
 def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[list[Block]]:
-    """Return a step for each entry of a user's schedule, which updates all blocks of the entry's variables at once.
+    """Return a step for each entry of a user's schedule, which updates all blocks of its variables at once.
 
     Args:
         blocks: All blocks of the graph.

@@ -2,8 +2,8 @@
 
 Each node of the search fixes some variables. Its relaxation bounds the scores of all its assignments from above,
 even before convergence. Rounding the relaxed point may yield a permitted assignment, whose score is a lower bound
-on the best one. The bound of a node without permitted assignments falls during the iterations, soon below the least
-score that a permitted assignment can have; such nodes are dropped.
+on the best one. The bound of a node without permitted assignments soon falls below the least score that a
+permitted assignment can have; such nodes are dropped.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Soft(abc.ABC):
 
     @abc.abstractmethod
     def expected(self, probabilities: Tensor) -> Tensor:
-        """Return the mean local score, ``(batch,)``; it is linear in the probabilities of each variable or group."""
+        """Return the mean local score, ``(batch,)``, linear in the probabilities of each variable or group."""
 
     @abc.abstractmethod
     def fields(self, probabilities: Tensor) -> Tensor:

@@ -121,8 +121,8 @@ class StructureOracle(Oracle):
     def _support_of(self, structures: StructuredDistribution, constraints: Tensor) -> Tensor:
         """Return the share of structures that use each part, to detect parts that all or none of them use.
 
-        It depends only on ``constraints``, Boolean ``(2, batch, size)``: the required parts and the forbidden ones.
-        The result is kept until they change.
+        It depends only on ``constraints``, Boolean ``(2, batch, size)``: required parts, and forbidden parts. The
+        result is kept until they change.
         """
         if self._constraints is None or not torch.equal(self._constraints, constraints):
             counting = structures._with_scores(*(forbidden_only(score) for score in structures.scores))

@@ -61,7 +61,7 @@ def conditional_gradient(
 class _Structure:
     """A structure of the convex combination: indices of its parts, total score, weight, and origin.
 
-    The origin is the index of the oracle's call that returned the structure, or -1 - j for structure j of the start.
+    The origin is the index of the call of the oracle that returned it, or -1 - j for structure j of the start.
     """
 
     def __init__(self, parts: Array, score: float, weight: float, origin: int) -> None:

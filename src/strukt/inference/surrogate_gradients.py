@@ -1,8 +1,8 @@
 """Surrogate gradients of discrete structures: straight-through, implicit maximum likelihood (I-MLE), SPIGOT.
 
-The true gradient of the best structure is 0 almost everywhere. Surrogates are the gradient of a relaxation or of the
-identity function (straight-through), that of the structured perceptron, which with perturbed scores is implicit
-maximum likelihood (Niepert et al. 2021), and that of SPIGOT (Peng et al. 2018).
+The true gradient of the best structure is 0 almost everywhere. Surrogates are the gradient of a relaxation or of
+the identity function (straight-through), that of the structured perceptron, which with perturbed scores is
+implicit maximum likelihood (Niepert et al. 2021), and that of SPIGOT (Peng et al. 2018).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Te
 
 
 def _towards(scores: Tensor, best_parts: Parts, target: Target, step: float) -> Tensor:
-    """Return the best parts with the gradient (best - target parts) / step; raise ValueError for an invalid step."""
+    """Return the best parts with the gradient (best - target) / step; raise ValueError for an invalid step."""
     if not 0 < step < torch.inf:
         raise ValueError(f"step is {step!r}; expected a number above 0, and finite")
     parts = best_parts(scores.detach())

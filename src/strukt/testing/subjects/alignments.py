@@ -18,7 +18,7 @@ def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
 
 
 def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
-    """Return CTC as a subject; the target is cut to fit short items: one frame for its first label, two for others.
+    """Return CTC as a subject; targets are cut to fit short items: one frame for the first label, two for others.
 
     Args:
         name: The name of the subject.
