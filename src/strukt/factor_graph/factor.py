@@ -19,7 +19,7 @@ from strukt.inference.lp_sparsemap.graph import ORACLE
 from strukt.kernels.semiring import NEG_INF
 
 CERTAIN = 1e6
-"""The absolute score with which an assignment is requested; `map` must return it if it is permitted."""
+"""An assignment is permitted if `map` returns it for this score of its ones, and minus this score of its zeros."""
 
 
 @dataclass(frozen=True)

@@ -229,9 +229,9 @@ class FactorGraph(FactorGraphPeerNames):
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Maximum number of sweeps over all variables.
             tol: Stop when no probability changes by more than this in a sweep, else warn; None for all sweeps.
-            schedule: ``"sequential"`` updates one variable or group of alternatives (of which exactly one is 1)
-                after another, but those that share no term of a factor at once. ``"parallel"`` updates all at
-                once. A list of arrays of variables, which hold each variable once, updates one after another.
+            schedule: ``"sequential"`` updates variables and groups of alternatives (exactly one of a group is 1)
+                one after another, but together if they share no term of a factor. ``"parallel"`` updates all at
+                once. A list of arrays of variables, which hold each variable once, updates array after array.
             step_size: The weight of the new probability, above 0 and up to 1; the old one has the remaining
                 weight.
             damping: The weight of the old message to a variable, 0 or more and below 1.
@@ -239,7 +239,7 @@ class FactorGraph(FactorGraphPeerNames):
                 ``damping`` and ``weights`` are numbers, or tensors in the shapes of the variables, equal within
                 each group of alternatives.
             regularizer: ``"entropy"``, or ``"sparsemax"`` for sparse probabilities.
-            gradients: ``"unrolled"`` through all sweeps, or ``"implicit"`` first ones at the fixed point.
+            gradients: ``"unrolled"`` through all sweeps; ``"implicit"``, first derivatives at the fixed point only.
 
         Raises:
             ValueError: If scores or options do not fit, a factor other than `Xor` forbids assignments, or a pair

@@ -106,6 +106,7 @@ class StructureOracle(Oracle):
         probability = self._flat(structures.marginals)
         total = structures.log_partition.to(weights) + torch.where(required, nothing, zero).sum(-1)
         support = self._support_of(structures, torch.stack([required, forbidden]))
+        # The sum for a value is the total times the value's probability, divided by the value's own weight.
         tiny = torch.finfo(weights.dtype)
         on = torch.where(
             support == 0, NEG_INF, probability.clamp(min=tiny.tiny).log() - torch.where(forbidden, 0, one)

@@ -126,6 +126,7 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         return self.encoder
 
     def _require_possible(self) -> None:
+        """Raise ValueError if an option has an invalid value, or does not fit the head."""
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")

@@ -177,6 +177,7 @@ def _at_first(numbers: Sequence[int], values: Sequence[Any], other: Any) -> list
 
 
 def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[str]) -> None:
+    """Raise ValueError unless there is a whole number for each word."""
     count = "None" if values is None else f"of length {len(values)}"
     if values is None or len(values) != len(words):
         raise ValueError(f"{name} is {count}; expected {len(words)} numbers, one for each word")

@@ -159,6 +159,7 @@ def _gold(labels: Tensor, lengths: Tensor, label_count: int) -> GoldSpans:
     gold = GoldSpans(items, starts, ends, numbers + 1)
 
     def refuse(wrong: Tensor, fault: Callable[[int], str]) -> None:
+        """Raise ValueError for the first span that `wrong` marks; `fault` returns the end of the message."""
         if bool(wrong.any()):
             first = int(wrong.nonzero()[0, 0])
             item, start, end = (int(part[first]) for part in (items, starts, ends))

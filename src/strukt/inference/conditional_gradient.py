@@ -147,6 +147,7 @@ class _Mixture:
         return float(structure.score - self.point[structure.parts].sum())
 
     def _vector(self, structure: _Structure) -> Array:
+        """Return the 0/1 vector of a structure's parts."""
         vector = np.zeros(len(self.scores))
         vector[structure.parts] = 1.0
         return vector

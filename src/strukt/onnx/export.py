@@ -159,6 +159,7 @@ def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networ
     sentences: list[Sentence] = [conllu.from_forms([next(words) for _ in range(n)]) for n in lengths]
 
     def recorded(name: str) -> Any:
+        """Return a function that calls a network and keeps its arguments in `calls`."""
         network = attrgetter(name)(model)
 
         def call(*arguments: Any) -> Any:

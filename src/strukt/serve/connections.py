@@ -57,12 +57,14 @@ class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._timer = asyncio.get_running_loop().call_later(self.seconds, self._close_late)
 
     def _stop(self) -> None:
+        """Stop the timer, because the head of a request has arrived or the connection is closed."""
         self._has_begun = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _close_late(self) -> None:
+        """Close the connection because the head of a request has not arrived in time."""
         if self._has_begun and not self.transport.is_closing():
             self.transport.write(_refusal(self.seconds))
         self.transport.close()

@@ -66,6 +66,7 @@ class Metrics:
         return "".join(f"{line}\n" for line in self._lines(models, late))
 
     def _lines(self, models: Iterable[ModelCard], late: int) -> Iterator[str]:
+        """Yield the lines of all metrics."""
         yield from _head("strukt_requests_total", "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'strukt_requests_total{{path="{path}",status="{status}"}} {count}'

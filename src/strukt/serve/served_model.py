@@ -200,6 +200,7 @@ class ServedDistribution(ServedModel):
         )
 
     def _savable(self, sentence: Sentence) -> Sentence:
+        """Return a sentence in the format in which annotated sentences are saved."""
         for structures in self.structures.values():
             sentence = structures.savable(sentence)
         return sentence

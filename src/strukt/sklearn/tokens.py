@@ -106,6 +106,7 @@ def vectors(sequences: Sequence[Any], size: int | None) -> Rows:
 
 
 def _numbers(number: int, sequence: Any) -> Array:
+    """Return a sequence of vectors as an array in float64; raise ValueError if that is impossible."""
     try:
         return np.asarray(sequence, np.float64)
     except (TypeError, ValueError) as error:

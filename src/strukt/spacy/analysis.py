@@ -179,6 +179,7 @@ def _of_words(prediction: WordPrediction, marks_spans: bool) -> Analysis:
 
 
 def _of_tags(tags: Sequence[str], marks_spans: bool, probabilities: Sequence[float]) -> Analysis:
+    """Return the analysis of tags, or of the spans that they mark."""
     if marks_spans:
         return Analysis(spans=entity_spans(tags), word_probabilities=probabilities)
     return Analysis(tags=tags, word_probabilities=probabilities)

@@ -76,6 +76,7 @@ def _parts(model: Supported) -> dict[str, Part]:
 
 
 def _of_batch(model: Supported, batch: Batch, k: int) -> list[Best]:
+    """Return the best structures of each sentence of a batch."""
     parts = _parts(model)
     batches = model.batches(batch) if isinstance(model, Pipeline) else {model.task: batch}
     of_parts = [_of_part(part, batches[name], k) for name, part in parts.items()]
@@ -123,6 +124,7 @@ def _of_parser(model: Parser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
 
 
 def _of_tagger(model: Tagger, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    """Return the k best tag sequences."""
     best = model.distribution_of(batch).topk(k)
     events, symbols = best.events.tolist(), model.vocabularies["labels"].symbols
 

@@ -134,6 +134,7 @@ def sentences(doc: Doc) -> list[conllu.Sentence]:
 
 
 def _spans(doc: Doc) -> Iterator[Span]:
+    """Yield the sentences of a document, or the whole document if it has no sentence boundaries."""
     if len(doc) and doc.has_annotation("SENT_START"):
         yield from doc.sents
     else:

@@ -61,6 +61,7 @@ def _plot(picture: Picture, axes: Any) -> Any:
 
 
 def _new_axes() -> Any:
+    """Return the axes of a new figure; raise MissingExtraError without matplotlib."""
     try:
         from matplotlib import pyplot
     except ImportError as error:

@@ -129,6 +129,7 @@ def _check(
     layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], curvature: float,
     max_iterations: int, tol: float,
 ) -> None:  # fmt: skip
+    """Raise ValueError if a shape, type or option does not fit."""
     require_iterations(max_iterations, "max_iterations")
     require_oracles(layout, oracles)
     if curvature not in (0.0, 1.0):

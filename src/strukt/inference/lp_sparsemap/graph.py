@@ -89,6 +89,7 @@ class Layout:
             self._check_factor(f)
 
     def _check_factor(self, f: int) -> None:
+        """Raise ValueError if the kind of factor f is unknown, or its variables or costs are invalid."""
         part = slice(self.starts[f], self.starts[f + 1])
         copies, kind = self.copies[part], self.kinds[f]
         if len(np.unique(copies)) < len(copies):
@@ -106,6 +107,7 @@ class Layout:
             self._check_band(f, self.costs[part])
 
     def _check_band(self, f: int, costs: Array) -> None:
+        """Raise ValueError if a cost or a bound is invalid, or no point lies within the bounds."""
         low, high = float(self.low[f]), float(self.high[f])
         if not np.isfinite(costs).all():
             raise ValueError(f"the costs of factor {f} are {costs}; expected finite numbers")

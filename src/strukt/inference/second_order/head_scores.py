@@ -82,6 +82,7 @@ def second_order_scores(
 
 
 def _require_floating(name: str, value: Tensor) -> None:
+    """Raise ValueError unless a value is a tensor of floating-point numbers."""
     if not isinstance(value, Tensor) or not value.is_floating_point():
         kind = f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
         raise ValueError(f"{name} is {kind}; expected a floating-point tensor, e.g. {name}.float()")
@@ -105,6 +106,7 @@ def _pair_scores(name: str, value: Tensor | None, shape: torch.Size, arcs: Tenso
 
 
 def _require_numbers(arcs: Tensor, siblings: Tensor, grandparents: Tensor, lengths: Tensor) -> None:
+    """Raise ValueError if a score within the lengths is NaN, +inf or too large."""
     items, (n, heads) = lengths.numel(), arcs.shape[-2:]
     flat = lengths.reshape(items)
     guards.require_scores(arcs.reshape(items, n, heads), flat, [0, 1], "arcs")

@@ -136,6 +136,7 @@ class _Inputs:
 
     @classmethod
     def of(cls, case: Case) -> _Inputs:
+        """Return a case, a rival and random arguments whose tensors all require gradients."""
         arguments = random_arguments(case)
         return cls(
             case.leaves(), rival(case).leaves(), replace(arguments, values=arguments.values.requires_grad_())
@@ -183,6 +184,7 @@ class _Inputs:
 
 
 def _demand_zero(case: Case, what: str, derivatives: tuple[Tensor, ...]) -> None:
+    """Raise AssertionError if a derivative is NaN anywhere, or not 0 at a score of -inf."""
     for name, score, derivative in zip(case.subject.arguments, case.scores, derivatives, strict=True):
         demand(not derivative.isnan().any(), case, f"{what} with respect to {name} is never NaN")
         forbidden = derivative[score == -torch.inf]

@@ -47,6 +47,7 @@ def _make(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | N
 
 
 def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    """Return normal weights for `size` bases and their pairs, and build the program for them if it is new."""
     weights = size * (size + 1) // 2
     if weights not in PROGRAMS:
         PROGRAMS[weights] = foldings(size)

@@ -87,6 +87,7 @@ class Grid:
         return "\n".join(self._row(row, width, palette).rstrip() for row in range(rows))
 
     def _row(self, row: int, width: int, palette: Palette) -> str:
+        """Return a row of cells as text, with the terminal code of each run of cells of one role."""
         runs: list[tuple[str, list[str]]] = []
         for column in range(width):
             character, role = self._cell(row, column)

@@ -103,6 +103,7 @@ class Curves(Picture):
         return [(self._height(value - deviation), self._height(value + deviation)) for value, deviation in pairs]
 
     def _check(self, argument: str, numbers: Mapping[str, Sequence[float]], least: float, expected: str) -> None:
+        """Raise ValueError unless there are numbers of at least `least` for all places."""
         for name, values in numbers.items():
             if len(values) != len(self.places):
                 raise ValueError(
@@ -136,6 +137,7 @@ def svg(curves: Curves) -> str:
 
 
 def _elements(curves: Curves) -> Iterator[str]:
+    """Draw the picture, element by element."""
     step = max([_STEP, *(text_width(place, SMALL) + 10 for place in curves.places)])
     left = _MARGIN + max([0.0, *(text_width(tick, SMALL) for _, tick in curves.ticks())]) + _GAP
     right = left + step * max(len(curves.places) - 1, 0)

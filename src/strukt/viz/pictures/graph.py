@@ -104,6 +104,7 @@ def svg(graph: Graph) -> str:
 
 
 def _elements(graph: Graph) -> Iterator[str]:
+    """Draw the picture, element by element."""
     circle = Circle(graph.title, graph.names)
     yield opening(graph.title, graph.description(), circle.width, circle.height)
     yield circle.heading()
@@ -114,6 +115,7 @@ def _elements(graph: Graph) -> Iterator[str]:
 
 
 def _edge(edge: Edge, circle: Circle) -> Iterator[str]:
+    """Draw an edge as an arrow, or as a circle if it leads from a node to itself."""
     lightness = opacity(edge.weight)
     start = circle.place(edge.source)
     if edge.source == edge.target:

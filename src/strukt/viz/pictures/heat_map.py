@@ -84,6 +84,7 @@ def svg(heat_map: HeatMap) -> str:
 
 
 def _elements(heat_map: HeatMap) -> Iterator[str]:
+    """Draw the picture, element by element."""
     numbers, shades = heat_map.numbers(), heat_map.shades()
     side = max(map(_padded_width, heat_map.rows), default=0.0)
     texts = (*heat_map.columns, *(number for row in numbers for number in row))
@@ -104,6 +105,7 @@ def _elements(heat_map: HeatMap) -> Iterator[str]:
 
 
 def _cell(x: float, y: float, width: float, number: str, share: float) -> Iterator[str]:
+    """Draw a cell with its number; a share of 1 is the strongest shade."""
     place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_CELL:.1f}"'
     yield f'<rect class="cell" fill-opacity="{SHADE * share:.3f}" {place}/>'
     yield text(x + width / 2, y + 20, "number", number)

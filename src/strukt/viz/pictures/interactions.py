@@ -159,6 +159,7 @@ def svg(graph: Interactions) -> str:
 
 
 def _elements(graph: Interactions) -> Iterator[str]:
+    """Draw the picture, element by element."""
     circle = Circle(graph.title, graph.names)
     yield opening(graph.title, graph.description(), circle.width, circle.height)
     yield circle.heading()
@@ -173,6 +174,7 @@ def _elements(graph: Interactions) -> Iterator[str]:
 
 
 def _line(edge: Interaction, circle: Circle, share: float) -> str:
+    """Draw the line of an edge: heavy in the tree, and dashed for a negative weight."""
     (x1, y1), (x2, y2) = circle.place(edge.first), circle.place(edge.second)
     role = "tree" if edge.in_tree else "arc"
     dashes = ' stroke-dasharray="5 4"' if edge.weight < 0 else ""

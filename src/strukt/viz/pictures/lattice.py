@@ -123,6 +123,7 @@ def svg(lattice: Lattice) -> str:
 
 
 def _elements(lattice: Lattice) -> Iterator[str]:
+    """Draw the picture, element by element."""
     used = lattice.used()
     rows = {tag: row for row, tag in enumerate(used)}
     side = max([0.0, *(text_width(lattice.tags[tag], SMALL) for tag in used)]) + 2 * _MARGIN
@@ -159,12 +160,14 @@ def _centres(lattice: Lattice, left: float) -> tuple[list[float], float]:
 
 
 def _line(start: Point, end: Point, probability: float) -> str:
+    """Draw a step as a line, the wider and darker the more probable."""
     place = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"'
     opacity, width = 0.15 + 0.85 * probability, 0.75 + 2.25 * probability
     return f'<line class="step" {place} stroke-opacity="{opacity:.2f}" stroke-width="{width:.2f}"/>'
 
 
 def _node(x: float, y: float, probability: float) -> Iterator[str]:
+    """Draw a tag as a circle, the darker the more probable, with its probability."""
     yield f'<circle class="gap" cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:.1f}"/>'
     place = f'cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:.1f}" fill-opacity="{probability:.2f}"'
     yield f'<circle class="node" {place}/>'

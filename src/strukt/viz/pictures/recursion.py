@@ -124,6 +124,7 @@ def svg(recursion: Recursion) -> str:
 
 
 def _elements(recursion: Recursion) -> Iterator[str]:
+    """Draw the picture, element by element."""
     rows = max(map(len, recursion.columns))
     height = 2 * _MARGIN + _TITLE + _ROW * rows
     width = 2 * _MARGIN + _COLUMN * len(recursion.columns)

@@ -110,6 +110,7 @@ class BracketDiagram(Picture):
         self._require_nested()
 
     def _require_nested(self) -> None:
+        """Raise ValueError if brackets are out of order or cross."""
         for place, parent in enumerate(self.parents()):
             bracket, before = self.brackets[place], self.brackets[max(place - 1, 0)]
             if (bracket.start, -bracket.end) < (before.start, -before.end):

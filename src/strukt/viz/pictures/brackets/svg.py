@@ -50,6 +50,7 @@ class _Layout:
         return _DIGIT * len(self.diagram.hexadecimal(code)) + 8
 
     def elements(self) -> Iterator[str]:
+        """Draw the picture, element by element."""
         height = self.top + _WORDS + (_ROW if self.diagram.tags else 0.0) + 4
         yield opening(
             self.diagram.heading, self.diagram.description(), self.spans.width + 2 * _MARGIN, height
@@ -91,6 +92,7 @@ class _Layout:
         return f'<path class="branch" d="{drawn}"{opacity(bracket.probability)}/>'
 
     def _chip(self, centre: float, y: float, code: int, colour: str) -> Iterator[str]:
+        """Draw a code on a rectangle of its colour."""
         width = self._chip_width(code)
         place = f'x="{centre - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="15" rx="4"'
         yield f'<rect class="chip" fill="{colour}" {place}/>'
@@ -98,6 +100,7 @@ class _Layout:
         yield f'<text class="code" fill="{ink_on(colour)}" x="{centre:.1f}" y="{y + 11.5:.1f}">{digits}</text>'
 
     def _word(self, word: int) -> Iterator[str]:
+        """Draw a word with its tag above it."""
         centre, line = self._centre(word, word + 1), self.top + 12
         if self.diagram.tags:
             yield text(centre, line, "tag", self.diagram.tags[word])

@@ -68,6 +68,7 @@ class _Layout:
         self.spans = Spans(words, diagram.brackets, [segments_width(label) for label in self.labels], _GAP)
 
     def grid(self) -> Grid:
+        """Draw lines, labels, tags and words."""
         grid = Grid()
         children = self.diagram.children()
         for place, bracket in enumerate(self.diagram.brackets):

@@ -50,11 +50,13 @@ class _Layout:
         return abs(self.offsets[arc]) + label_width(arc) + BENDS
 
     def _block_width(self, word: int) -> float:
+        """Return the width that a word needs, with its tag and the arcs that leave it."""
         form = text_width(self.diagram.forms[word], FORM)
         tag = text_width(self.diagram.tags[word], SMALL) if self.diagram.tags else 0.0
         return max(form, 1.1 * tag, 2 * self.reach[word])
 
     def elements(self) -> Iterator[str]:
+        """Draw the picture, element by element."""
         yield opening(self.diagram.heading, self.diagram.description(), self.width, self.height)
         for word in self.diagram.roots():  # first, so that labels of arcs cover them
             yield from self._root(word)
@@ -65,6 +67,7 @@ class _Layout:
         yield "</svg>"
 
     def _arc(self, arc: Arc) -> Iterator[str]:
+        """Draw an arc between words."""
         start, stop = self._ends(arc)
         yield group(arc.dependent + 1, arc.head + 1)
         yield from curve(arc, start, stop, self.baseline, opacity(arc.probability))
@@ -75,6 +78,7 @@ class _Layout:
         return self.centres[arc.head] + self.offsets[arc], self.centres[arc.dependent]
 
     def _root(self, word: int) -> Iterator[str]:
+        """Draw the arc from the root to a word."""
         probabilities = self.diagram.head_probabilities
         probability = probabilities[word] if probabilities else None
         yield group(word + 1, head=0)
@@ -82,6 +86,7 @@ class _Layout:
         yield "</g>"
 
     def _word(self, word: int) -> Iterator[str]:
+        """Draw a word with its tag and probability below it."""
         centre, line = self.centres[word], self.baseline
         yield text(centre, line, "form", self.diagram.forms[word])
         if self.diagram.tags:

@@ -26,6 +26,7 @@ def terminal(diagram: Diagram, width: int, palette: Palette) -> str:
 
 
 def _sentence(diagram: Diagram, width: int, palette: Palette) -> str:
+    """Draw a sentence without its title, in the form that fits the width."""
     if not diagram.heads:
         return fold(diagram, width, palette)
     layout = _Layout(diagram)
@@ -58,6 +59,7 @@ class _Layout:
         return max(left, self._has_left_leg[word]), max(right, self._has_right_leg[word])
 
     def _centres(self) -> list[int]:
+        """Return the column of the centre of each word; words are moved apart for the labels of arcs."""
         ending: list[list[Arc]] = [[] for _ in self.diagram.forms]
         for arc in self.arcs:
             ending[arc.right].append(arc)
@@ -86,6 +88,7 @@ class _Layout:
         return -1 if arc.dependent < word else 1
 
     def grid(self) -> Grid:
+        """Draw the arcs, and the words below them."""
         grid = Grid()
         top = 1 + max((arc.level for arc in self.arcs), default=0)
         spans = []
@@ -103,6 +106,7 @@ class _Layout:
         return grid
 
     def _write_words(self, grid: Grid, arrows: int) -> None:
+        """Write the words, tags and probabilities below the row of arrowheads, `arrows`."""
         for word, centre in enumerate(self.centres):
             if self.diagram.heads[word] >= 0:
                 grid.write(arrows, centre, "▼", "line")

@@ -158,6 +158,7 @@ def _parts(picture: Diagram | BracketDiagram) -> Iterator[Part]:
 
 
 def _described(part: Part, names: list[str]) -> str:
+    """Describe a part in words, for screen readers."""
     if isinstance(part, OverlaidTag):
         return f"{names[part.word - 1]} {part.tag}"
     if isinstance(part, OverlaidSpan):

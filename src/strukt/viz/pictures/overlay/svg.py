@@ -68,6 +68,7 @@ class _Layout(ABC):
         return max([text_width(self.overlay.forms[word], FORM), *tags])
 
     def elements(self) -> Iterator[str]:
+        """Draw the picture, element by element."""
         lines = max(map(len, self.tags), default=0)
         height = self.baseline + LINE * lines + 10
         yield opening(self.overlay.heading, self.overlay.description(), self.width, height)
