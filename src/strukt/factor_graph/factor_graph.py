@@ -239,7 +239,7 @@ class FactorGraph(FactorGraphPeerNames):
                 ``damping`` and ``weights`` are numbers, or tensors in the shapes of the variables, equal within
                 each group of alternatives.
             regularizer: ``"entropy"``, or ``"sparsemax"`` for sparse probabilities.
-            gradients: ``"unrolled"`` through all sweeps; ``"implicit"``, first derivatives at the fixed point only.
+            gradients: ``"unrolled"`` through all sweeps; ``"implicit"`` at the fixed point, first order only.
 
         Raises:
             ValueError: If scores or options do not fit, a factor other than `Xor` forbids assignments, or a pair

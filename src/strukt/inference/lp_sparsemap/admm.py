@@ -147,7 +147,7 @@ def _check(
 
 
 def _settled(graph: Graph, state: State) -> Floats:
-    """Return the marginals, set to exactly 0 or 1 where a factor's copy of the variable has that value."""
+    """Return the marginals; in converged items, exactly 0 or 1 where a factor's copy of the variable is."""
     result = np.clip(state.marginals, 0.0, 1.0)
     bound = (state.points == 0.0) | (state.points == 1.0)
     exact = bound & (np.abs(state.points - result[:, graph.copies]) < 1e-6)

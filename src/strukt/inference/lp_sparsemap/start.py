@@ -69,7 +69,7 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 def first_state(
     graph: Graph, scores: Floats, pair_scores: Floats, tol: float, start: Position | None
 ) -> State:
-    """Return the state before the first iteration: a new one, or that of an earlier solution.
+    """Return the state before the first iteration, cold or warm (``start``).
 
     The rest of a variable's score, after its marginal and multipliers are subtracted, is split equally over the
     multipliers of its copies.

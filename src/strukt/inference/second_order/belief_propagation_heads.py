@@ -158,7 +158,7 @@ def _log_sum_of_others(x: Tensor) -> Tensor:
 
 
 def _damped(old: Tensor, new: Tensor, damping: float) -> Tensor:
-    """Return the mean of old and new messages; -inf where either of them is."""
+    """Return the mean of old and new messages, weighted by the damping; -inf where either of them is -inf."""
     excluded = (old == NEG_INF) | (new == NEG_INF)
     old, new = (torch.where(excluded, 0.0, each) for each in (old, new))
     return torch.where(excluded, NEG_INF, damping * old + (1 - damping) * new)
