@@ -69,7 +69,7 @@ def tokenized(text: str) -> str:
 
 
 def _require_text(text: str) -> None:
-    """Raise TextError if a text has a control character, other than white space, or half a surrogate pair."""
+    """Raise TextError if a text has a control character other than white space, or an unpaired surrogate."""
     for place, character in enumerate(text, start=1):
         if unicodedata.category(character) in ("Cc", "Cs") and not character.isspace():
             raise TextError(f"character {place} is U+{ord(character):04X}, which is not text; remove it")

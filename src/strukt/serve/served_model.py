@@ -186,7 +186,7 @@ class ServedDistribution(ServedModel):
                 raise PartError(f"{shown(part)}: the parts of this model have {fields}")
 
     def _structure(self, sentence: Sentence, layers: Sequence[Layer], request: PredictRequest) -> Structure:
-        """Join the layers of all components to one structure of the response."""
+        """Join the layers of all components into one structure of the response."""
         annotation = None
         if request.annotation:
             prediction = JointPrediction({str(place): each.prediction for place, each in enumerate(layers)})
@@ -249,7 +249,7 @@ def serve(name: str, model: Model, words: int) -> ServedModel:
 
 
 def _structures(model: Model) -> AnyStructures | None:
-    """Return the structures of a model, which is no pipeline; None if it has no distribution to serve."""
+    """Return the structures of a model that is not a pipeline; None if it has no distribution to serve."""
     if isinstance(model, Tagger):
         return Tags(model)
     if isinstance(model, Parser):

@@ -28,7 +28,7 @@ class LateError(StruktError):
 
 
 BUSY = "all threads are busy with abandoned requests; try again later"
-"""The error message while `Workers.lost`."""
+"""The error message for requests that arrive while `Workers.lost` is True."""
 
 
 @dataclass(frozen=True)

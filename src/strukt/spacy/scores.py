@@ -41,7 +41,7 @@ def scores(model: Supported, examples: Iterable[Example], name: str) -> dict[str
 
 
 def _scorers(model: Supported, name: str) -> list[Callable[[list[Example]], dict[str, Any]]]:
-    """Return the scorers of the attributes that a model, which is no pipeline, sets."""
+    """Return the scorers of the attributes that a model other than a pipeline sets."""
     if isinstance(model, Parser):
         return [parser_score]
     result: list[Callable[[list[Example]], dict[str, Any]]] = []

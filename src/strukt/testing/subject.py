@@ -220,7 +220,7 @@ class Case:
         ]
 
     def _not_within(self, within: Callable[..., tuple[Tensor, ...]]) -> list[Tensor]:
-        """Return masks of the entries that `Subject.within` does not name for any item."""
+        """Return masks, in the shapes of the scores, of the entries of each item that ``within`` does not mark."""
         masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
         for index in self.indices:
             inside = within(int(self.lengths[index]), *self.at(self.scores, index))

@@ -136,7 +136,7 @@ class _Inputs:
 
     @classmethod
     def of(cls, case: Case) -> _Inputs:
-        """Return a case, a rival and random arguments whose tensors all require gradients."""
+        """Return the inputs for a case; all scores, and the values of parts, require gradients."""
         arguments = random_arguments(case)
         return cls(
             case.leaves(), rival(case).leaves(), replace(arguments, values=arguments.values.requires_grad_())

@@ -38,7 +38,7 @@ DIVERGENCES: dict[str, Callable[[Any, Any], Tensor]] = {
 
 @law("entropy", "cross_entropy")
 def infinite_divergence_has_zero_derivatives(subject: Subject) -> None:
-    """Check cross-entropies and divergences whose second distribution forbids structures of an item, or all."""
+    """Check cross-entropy and divergence if the second distribution forbids some or all structures of an item."""
     p = _case(subject)
     q = rival(p)
     others = [_in_one_item(q, leave_one(q))]
