@@ -107,6 +107,7 @@ def pytorch_crf_loss(tags: Tensor, *_: Tensor) -> Loss:
 
 
 def _torchlatent(emissions: Tensor, transition: Tensor) -> Any:
+    """Return the distribution of torchlatent, without scores of the first and the last tag."""
     from torchlatent.crf import CrfDistribution
     from torchrua import D
 

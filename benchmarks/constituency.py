@@ -91,6 +91,7 @@ def supar_loss(event: Tensor, *_: Tensor) -> Loss:
 
 
 def _torchlatent(spans: Tensor) -> Any:
+    """Return the distribution of torchlatent."""
     from torchlatent.cky import CkyDistribution
     from torchrua import C
 

@@ -35,6 +35,7 @@ def strukt_log_prob(initial: Tensor, *scores: Tensor, size: tuple[int, int] = (B
 
 
 def torch_log_prob(initial: Tensor, *scores: Tensor, size: tuple[int, int] = (BATCH, LENGTH)) -> Tensor:
+    """Return log-probabilities by the scaled forward recursion in PyTorch."""
     *transition, emission = scores
     words = sentences(emission.shape[1], size).to(emission.device)
     state, total = initial.softmax(0).expand(size[0], -1), initial.new_zeros(size[0])
@@ -60,6 +61,7 @@ def dynamax_log_prob(*scores: Tensor) -> Tensor:
 
 
 def _dynamax(initial: Any, transition: Any, emission: Any) -> Any:
+    """Return log-probabilities by dynamax, as JAX arrays."""
     import jax
     from dynamax.hidden_markov_model import hmm_filter
 
@@ -78,6 +80,7 @@ def _compiled() -> Any:
 
 @cache
 def _compiled_with_gradient() -> Any:
+    """Return the compiled function of values and of the gradient of their sum."""
     import jax
 
     def total(*scores: Any) -> Any:
@@ -113,6 +116,7 @@ def _tensor(array: Any) -> Tensor:
 
 
 def hmmlearn_log_prob(initial: Tensor, transition: Tensor, emission: Tensor) -> Tensor:
+    """Return log-probabilities by hmmlearn; raise NotImplementedError for gradients and many states."""
     from hmmlearn.hmm import CategoricalHMM
 
     if emission.requires_grad:

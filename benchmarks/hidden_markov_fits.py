@@ -60,6 +60,7 @@ def by_strukt(case: Case) -> Timed:
 
 
 def by_hmmlearn(implementation: str, case: Case) -> Timed:
+    """Time a fit by hmmlearn, whose `implementation` is "log" or "scaling"."""
     model = _of_hmmlearn(case.start, implementation)
     rows = case.x.reshape(SEQUENCES * LENGTH, -1).numpy()
     begin = time.process_time()
@@ -68,6 +69,7 @@ def by_hmmlearn(implementation: str, case: Case) -> Timed:
 
 
 def _of_hmmlearn(start: HMM, implementation: str) -> Any:
+    """Return hmmlearn's model with the parameters of a model to start from."""
     from hmmlearn import hmm
 
     logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # it warns that parameters are set already

@@ -24,6 +24,7 @@ def strukt_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor
 
 
 def torch_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor) -> Tensor:
+    """Return log-partitions by the inside recursion over ranks in PyTorch."""
     n, s = emission.shape[1], len(head)
     children = torch.stack([left.softmax(1), right.softmax(1)])
     ranks = head.softmax(1)

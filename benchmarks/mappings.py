@@ -96,6 +96,7 @@ YARDSTICK = Contestant("torch", softmax, yardstick=f"softmax, torch {torch.__ver
 
 
 def family(name: str, title: str, ours: Contestant, theirs: Contestant, *cases: Case) -> Family:
+    """Return a family of two libraries and softmax, with some cases."""
     return Family(
         name=name,
         title=f"{title} (rows x scores)",

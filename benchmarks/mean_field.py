@@ -66,6 +66,7 @@ def biased(scores: Tensor, *rest: Tensor) -> Tensor:
 
 
 def torch_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
+    """Return the scores of labels by the computation of the published implementation."""
     n = scores.shape[1]
     place = torch.arange(n, device=scores.device)
     distance = place[:, None] - place
@@ -100,6 +101,7 @@ def materialised_transformer(x: Tensor, *rest: Tensor) -> Tensor:
 
 
 def _transformer(x: Tensor, layers: Tensor, attention: Callable[..., Tensor]) -> Tensor:
+    """Return the outputs of a Transformer whose layers normalise their inputs (pre-norm)."""
     batch, n, d = x.shape
     inner = CHANNELS * RANK
     sizes = [(3 * inner, d), (d, inner), (4 * d, d), (d, 4 * d)]

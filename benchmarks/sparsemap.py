@@ -51,6 +51,7 @@ def strukt_matchings(scores: Tensor) -> Tensor:
 
 
 def strukt_budgets(arcs: Tensor) -> Tensor:
+    """Return the LP-SparseMAP of trees in which words have at most `BUDGET` dependents."""
     from strukt import FactorGraph
     from strukt.factor_graph import factors
 
@@ -68,6 +69,7 @@ def clarabel_trees_with_budgets(arcs: Tensor) -> Tensor:
 
 
 def strukt_grid(unary: Tensor, pairs: Tensor) -> Tensor:
+    """Return the LP-SparseMAP of grids of binary variables with scores of neighbouring pairs."""
     from strukt import FactorGraph
     from strukt.factor_graph import factors
 

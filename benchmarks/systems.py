@@ -178,6 +178,7 @@ def columns_of(sentence: Sentence) -> Columns:
 
 
 def _columns_of_document(document: Any) -> Columns:
+    """Return the annotation of a document of spaCy."""
     heads = [0 if token.head == token else token.head.i + 1 for token in document]
     relations = [token.dep_.lower() for token in document]
     marks = [token.ent_iob_ if token.ent_iob_ else "O" for token in document]

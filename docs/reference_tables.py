@@ -37,6 +37,7 @@ def _text(page: Path) -> str:
 
 
 def _rows(text: str) -> Iterator[str]:
+    """Yield the lines of a page's table."""
     yield from ("| Name | Summary |", "|---|---|")
     for match in LINE.finditer(text):
         if match["group"]:

@@ -64,6 +64,7 @@ def lines(device: str, budget: Budget, told: Callable[[list[str]], None]) -> Ite
 def _gradient(
     build: Callable[..., Any], inputs: tuple[Tensor, ...], operator: Callable[[Any], Any]
 ) -> Callable[[], Any]:
+    """Return a function that computes the gradient of an operator's squared values, or only values without one."""
     def action() -> Any:
         value = operator(build(*inputs))
         return torch.autograd.grad(value.square().sum(), inputs) if value.requires_grad else value
