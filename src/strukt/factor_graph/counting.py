@@ -75,7 +75,10 @@ def _either(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _forward(totals: Tensor, cost: int, saturating: bool) -> Tensor:
-    """Return the log-weights of the totals after adding ``cost``."""
+    """Return the log-weights of the totals after adding ``cost``.
+
+    Totals beyond the last one are added to it if ``saturating``, and otherwise dropped.
+    """
     size = totals.shape[-1]
     cost = min(cost, size)
     moved = torch.cat([torch.full_like(totals[..., :cost], NEG_INF), totals[..., : size - cost]], -1)

@@ -229,7 +229,7 @@ class Factor(AnyFactor):
 
 
 def row_of(value: Tensor, item: int) -> Tensor:
-    """Return one item of a batched tensor, or the tensor itself if all items share it."""
+    """Return one item of a batched tensor, with a batch axis of size 1, which shared tensors have already."""
     return value if len(value) == 1 else value[item : item + 1]
 
 

@@ -270,7 +270,7 @@ class FactorGraph(FactorGraphPeerNames):
         return belief_propagation(self._problem(scores), self.arrays, iterations, damping, tol)
 
     def enumerate(self, scores: Scores) -> Enumeration:
-        """Return the permitted ones of all 2^V assignments, with their scores, for up to V = 20 variables.
+        """Return all permitted assignments of up to 20 variables, with their scores.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
@@ -291,7 +291,7 @@ class FactorGraph(FactorGraphPeerNames):
         return compile_graph(self.arrays, self._factors, self.layout, scores, dtype)
 
     def _named(self, variable: int) -> str:
-        """Return a variable as its position in its array of variables, for error messages."""
+        """Return the position of a variable in its array, as text for error messages."""
         for number, (shape, size) in enumerate(zip(self._shapes, self.arrays.sizes, strict=True)):
             if variable < size:
                 place = tuple(int(axis) for axis in np.unravel_index(variable, shape)) if shape else ()

@@ -151,13 +151,15 @@ def solve_knapsack(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[
     Returns:
         ``(n,)``, True for the selected items.
 
+    Complexity: O(n p log p) for at most p Pareto-optimal selections.
+
     Examples:
         >>> solve_knapsack(np.array([3.0, 4.0, 5.0, -1.0]), np.array([2.0, 2.0, 3.0, 0.0]), 4.0)
         array([ True,  True, False, False])
     """
     items = np.flatnonzero((scores > 0) & (costs <= budget))
     totals, values = np.zeros(1), np.zeros(1)
-    origins = []
+    origins = []  # for each item, the selections that are kept, and how many there were without the item
     for item in items:
         # All selections without the item, then with it. Keep those that score more than all that cost no more.
         totals = np.concatenate([totals, totals + costs[item]])

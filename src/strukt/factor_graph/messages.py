@@ -31,7 +31,9 @@ class FactorGroup(abc.ABC):
 
     @abc.abstractmethod
     def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-sums over assignments, each weighted by its values' weights and its local score.
+        """Return the log-sums of the weights of assignments.
+
+        The log-weight of an assignment is the sum of the log-weights of its values, plus its local score.
 
         Args:
             weights: Log-weights of 0 and of 1, ``(batch, factors, size, 2)``; -inf for a value that is ruled out.

@@ -96,7 +96,9 @@ class Oracle(abc.ABC):
         return Face(point, weights, vertices, plain(self.local_scores(vertices.movedim(1, 0))).T)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-sums over assignments, each weighted by its values' weights and its local score.
+        """Return the log-sums of the weights of assignments.
+
+        The log-weight of an assignment is the sum of the log-weights of its values, plus its local score.
 
         Args:
             weights: ``(batch, size, 2)``, log-weights of 0 and of 1; -inf for a value that is ruled out.

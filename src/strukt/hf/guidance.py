@@ -88,7 +88,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         """Raise InfeasibleError if all texts after some prompt are excluded; a single beam may be.
 
         Args:
-            excluded: ``(b,)``, whether no token can follow a text.
+            excluded: ``(b,)``, True if no token can follow the text.
             texts: ``(b, m)``.
         """
         if not bool(excluded.any()):
@@ -120,7 +120,10 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         return state
 
     def _without_padding(self, prompts: Tensor) -> tuple[Tensor, Tensor]:
-        """Shift prompts ``(b, m)`` left over their padding; return them with their lengths ``(b,)``."""
+        """Shift prompts ``(b, m)`` left over their padding; return them with their lengths ``(b,)``.
+
+        Tokens beyond a length are arbitrary.
+        """
         shown = torch.ones_like(prompts) if self.padding is None else prompts != self.padding
         lengths = (shown.cumsum(1) > 0).sum(1)
         places = (

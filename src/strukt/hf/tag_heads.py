@@ -89,6 +89,6 @@ class BitsHead(CRFHead):
         return super().predict(vectors, places)._replace(codes=places.scatter(codes, IGNORED))
 
     def _bits(self, vectors: Tensor, places: WordPlaces) -> Tensor:
-        """Return the scores of the bits of each word's code, `(batch, n, bits)`."""
+        """Return the scores of the bits of each word's code, `(batch, n, bits)`; positive for a bit of 1."""
         bits: Tensor = self.layer(vectors, places.lengths)[1]
         return bits.to(torch.promote_types(bits.dtype, torch.float32))

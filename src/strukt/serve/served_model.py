@@ -179,7 +179,7 @@ class ServedDistribution(ServedModel):
         return [(structures, batches[name]) for name, structures in self.structures.items()]
 
     def _require_kinds(self, parts: Sequence[Part]) -> None:
-        """Check that the model has parts of these kinds."""
+        """Raise PartError if the model has no parts of the kind of one of these."""
         for part in parts:
             if kind_of(part) not in self.card.parts:
                 fields = " or ".join(FIELDS[kind] for kind in self.card.parts)

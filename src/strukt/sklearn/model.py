@@ -65,14 +65,14 @@ class ChainModel:
         return results
 
     def state_features(self) -> Iterator[tuple[tuple[str, Any], float]]:
-        """Yield attribute, label and weight of all state features with non-zero weights."""
+        """Yield `(attribute, label), weight` for all state features with non-zero weights."""
         names, weights = self.names, self.features.parts(self.weights)[0]
         for place in np.flatnonzero(weights):
             attribute, label = divmod(int(self.features.states[place]), self.features.classes)
             yield (names[attribute], self.classes[label]), float(weights[place])
 
     def transition_features(self) -> Iterator[tuple[tuple[Any, Any], float]]:
-        """Yield first label, second label and weight of all transitions with non-zero weights."""
+        """Yield `(first label, second label), weight` for all transitions with non-zero weights."""
         weights = self.features.parts(self.weights)[1]
         for first, second in zip(*np.nonzero(weights), strict=True):
             yield (self.classes[first], self.classes[second]), float(weights[first, second])

@@ -155,7 +155,7 @@ def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int
 
 
 def _labelled(layer: SpanLayer, event: Tensor, length: int) -> list[tuple[int, int, str]]:
-    """Return the labelled spans of an event of the layer's distribution."""
+    """Return start, end and label of the spans of an event; `length` is the number of words."""
     if isinstance(layer, TagSpans):
         return entity_spans([layer.tags[number] for number in event[:length].tolist()])
     label_of = layer.label if isinstance(layer, CodeSpans) else layer.labels.symbols.__getitem__

@@ -35,7 +35,7 @@ def forbid_at_random(case: Case, share: float = 0.4) -> Case:
 
 
 def leave_one(case: Case) -> Case:
-    """Forbid every part that one chosen structure of the item does not use."""
+    """Forbid every part that one chosen structure of each item does not use."""
     kept, *others = case.used(one_row)
     return fill(case, [~kept, *[torch.zeros_like(mask) for mask in others]], -math.inf)
 

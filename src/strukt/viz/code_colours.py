@@ -55,7 +55,7 @@ def code_colours(codes: Iterable[int], bits: int, vocabulary: Iterable[int]) -> 
 
 
 def _points(codes: list[int], bits: int) -> Floats:
-    """Return codes as rows of -1 and +1.
+    """Return codes as rows of about -1 and +1, `(codes, bits)`.
 
     The weights of the bits decrease slightly: if all directions vary equally, as among all possible codes, the
     axes would depend on rounding.

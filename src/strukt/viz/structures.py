@@ -137,7 +137,7 @@ def _tree(event: Tensor, forms: Sequence[str], labels: Sequence[str]) -> Diagram
 
 
 def _used(values: Tensor) -> int:
-    """Return the number of positions without padding."""
+    """Return the number of positions up to the last one that is not -1."""
     places = (values >= 0).nonzero()
     return int(places[-1]) + 1 if len(places) else 0
 

@@ -71,7 +71,7 @@ def differentiable(
 
 
 def _pairs(graph: Graph, along: Faces, pair_scores: Tensor) -> Tensor:
-    """Return the contribution ``(batch, V)`` of the scores of pairs to those of variables."""
+    """Return scores of variables ``(batch, V)`` with the same effect in the faces as the scores of pairs."""
     first = graph.starts[:-1][graph.kinds == PAIR]
     columns = torch.from_numpy(graph.pair[graph.kinds == PAIR]).to(pair_scores.device)
     scores = torch.where(pair_scores > -torch.inf, pair_scores, 0.0)[:, columns]
@@ -83,7 +83,7 @@ def _pairs(graph: Graph, along: Faces, pair_scores: Tensor) -> Tensor:
 
 
 def _add_local_scores(graph: Graph, moved: Tensor, oracle: OracleFactor, face: Face, f: int) -> Tensor:
-    """Add the local scores of the assignments of one face to the scores of the variables."""
+    """Add scores of variables with the same effect in a face as the local scores of its assignments."""
     local = oracle.local_scores(face.vertices.transpose(0, 1)).T
     if not carries_derivative(local):
         return moved

@@ -51,7 +51,7 @@ def _call(
     calls: int,
     device: torch.device,
 ) -> None:
-    """Compute the points and faces of all oracles; items that have converged keep their old ones."""
+    """Update the points and faces of all oracles in place, except in items that have converged."""
     done = torch.from_numpy(state.mode == DONE).to(device)
     scale = torch.from_numpy(state.step).to(device)
     running = np.flatnonzero(state.mode != DONE)

@@ -147,7 +147,12 @@ def _pairs(scores: SecondOrderScores) -> tuple[_Pairs, _Pairs]:
 
 
 def _least(arcs: Tensor, clash: Tensor) -> Tensor:
-    """Return a mask of the allowed heads that are least likely to form an excluded pair."""
+    """Return a mask of the allowed heads that are least likely to form an excluded pair.
+
+    Args:
+        arcs: ``batch + (words, n + 1)``, the scores of the heads of some words; -inf for heads not allowed.
+        clash: The expected number of excluded pairs that each of these arcs forms, in the same shape.
+    """
     clash = torch.where(arcs == NEG_INF, torch.inf, clash)
     return clash == clash.amin(-1, keepdim=True)
 

@@ -64,7 +64,7 @@ def mbr_has_the_highest_expected_count(subject: Subject) -> None:
 
 @law()
 def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
-    """Compare `to_parts` with the enumerated part vectors, and `from_parts` with its inverse."""
+    """Check that `to_parts` returns the enumerated part vectors, and that `from_parts` is its inverse."""
     case = subject.case((2,), lengths=[subject.size, 1])
     for index, table in zip(case.indices, case.tables, strict=True):
         distribution = case.item(index).distribution()

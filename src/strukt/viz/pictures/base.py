@@ -70,7 +70,7 @@ def renderer(diagram: Picture, canvas: Canvas) -> Callable[..., Any]:
 
 
 def _home(kind: type[Picture], canvas: Canvas) -> ModuleType | None:
-    """Return the module in which the function belongs; None if a folder has no such file."""
+    """Return the module that should hold the function for a canvas; None if it does not exist."""
     folder, _, file = kind.__module__.rpartition(".")
     if file != "picture":
         return sys.modules[kind.__module__]

@@ -209,7 +209,7 @@ def _sorted(items: Sequence[tuple[float, str]]) -> list[str]:
 def _block(
     first: str, others: str, items: Sequence[str], side: int, width: int, palette: Palette, role: str
 ) -> Iterator[str]:
-    """Write items beside a word, in as many lines as they need."""
+    """Write items in as many lines as they need; `first` begins the first line, `others` all other lines."""
     for number, places in enumerate(folded([display_width(item) for item in items], width - side - 2)):
         name = pad(others if number else first, side)
         shown = printable("  ".join(items[place] for place in places))
