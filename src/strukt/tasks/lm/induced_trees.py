@@ -18,9 +18,9 @@ def measured(gold: Sequence[brackets.Sentence], predicted: Iterable[Sentence]) -
         predicted: The same sentences, with the trees of the grammar.
     """
     metric = UnlabelledF1()
-    for sentence, found in zip(gold, predicted, strict=True):
-        assert isinstance(found, brackets.Sentence)
-        metric.update(sentence.tree, found.tree)
+    for annotated, parsed in zip(gold, predicted, strict=True):
+        assert isinstance(parsed, brackets.Sentence)
+        metric.update(annotated.tree, parsed.tree)
     scores = metric.result()
-    others = uninformed(sentence.tree for sentence in gold)
+    others = uninformed(annotated.tree for annotated in gold)
     return Measurement(scores, {"trees": {"grammar": scores} | others})
