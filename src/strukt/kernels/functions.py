@@ -61,7 +61,14 @@ def outside_function(operator: Any, derivative: Any) -> Any:
 
 
 def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
-    """Return the autograd function of the log-partition and its chart; the backward pass is the outside pass."""
+    """Return the autograd function of the log-partition and its chart; the backward pass is the outside pass.
+
+    Args:
+        operator: The operator of the log-partition and the chart.
+        outside: The function that `outside_function` returns.
+        derivative: The operator that `outside_function` takes. At weights of 1, the last gradient that it returns
+            is the derivative of the log-partition along the tangents, for forward mode.
+    """
 
     class Inside(Batched):
         forward = staticmethod(forward_of(operator))

@@ -20,12 +20,13 @@ from strukt.kernels.semiring import NEG_INF, precise
 
 
 class Executor:
-    """A backend that computes log-partitions and marginals for items of all sizes, on any device.
+    """A backend that computes log-partitions and marginals on any device, for batches with items of mixed sizes.
 
-    All numbers are logs, in float64 as in the reference. The chart holds the totals of all sums.
+    Totals are logs, in float64 as in the reference. The chart holds the totals of all sums.
 
     Args:
-        layout: The backend for GPUs with the recursion; only its layout of scores is used.
+        layout: The backend for GPUs with the recursion. Its tables, its limits of size and its layout of scores
+            are used, not its kernels.
     """
 
     any_scores = True

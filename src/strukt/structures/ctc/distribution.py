@@ -36,9 +36,9 @@ class CTC(PositionalStructure):
     Events are labels of frames ``batch + (n,)``, blanks included, -1 in the padding; the mode is the forced
     alignment. A target has no labelling if the frames are fewer than its labels plus its pairs of equal
     neighbours. With logits from ``log_softmax`` the log-partition is the log-probability of the target, the
-    negated ``torch.nn.functional.ctc_loss``. Sums and maxima take O(n (m + c)) time per item; ``topk(k)`` adds
-    O(k n) candidates (the PyTorch reference takes k^2 times as long as for the mode), `sample` adds O(n) per
-    sample.
+    negated ``torch.nn.functional.ctc_loss``. Sums and maxima take O(n (m + c)) time per item; ``topk(k)`` also
+    compares O(k n) alignments, each of which leaves a better one at one frame (the PyTorch reference takes k^2
+    times as long as for the mode); `sample` adds O(n) per sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -31,8 +31,9 @@ class LinearChain(PositionalStructure):
     `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are tags ``batch + (n,)``, -1 in the padding. Sums and maxima take O(n c^2) time per item; ``topk(k)``
-    adds O(k n c) candidates (the PyTorch reference takes k^2 times as long as for the mode), `sample` adds O(n c)
-    per sample. `log_partition` stores O(n c) numbers for its gradient.
+    also compares O(k n c) sequences, each of which leaves a better one at one word (the PyTorch reference takes
+    k^2 times as long as for the mode); `sample` adds O(n c) per sample. `log_partition` stores O(n c) numbers for
+    its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -49,8 +49,9 @@ class MonotoneAlignment(GridPaths):
     `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
-    ``batch + (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m))
-    candidates (the PyTorch reference takes k^2 times as long as for the mode).
+    ``batch + (n, m, 3)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` also compares
+    O(k (n + m)) paths, each of which leaves a better one at one cell (the PyTorch reference takes k^2 times as
+    long as for the mode).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -1,6 +1,7 @@
 """Max-marginals of non-projective trees in Triton.
 
-See `max_marginals` for the algorithm, and `halves` for the order of eliminations. One program computes an item.
+The module `strukt.structures.non_projective_tree.max_marginals` has the algorithm, and `halves` the order of
+eliminations. One program computes an item.
 Words beyond its length depend on the root with score 0, as in the reference, so that all items have the same
 blocks. Programs work on tiles of R rows and C columns.
 """
@@ -179,8 +180,9 @@ def max_marginals(
 def write_best(
     arcs, reached, result, n, length, tree, SINGLE: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):
-    """Write, for each arc, the best score of a tree with it: that of the best tree minus the arc's loss.
+    """Write, for each arc (m, h), the best score of a tree with it.
 
+    It is the score of the best tree, ``tree``, plus s_mh + P_m(h), minus the largest such sum over the heads of m.
     Only the heads of the lowest order count; a SINGLE root is not among those of order 0.
     """
     for first in range(0, n, R):

@@ -45,9 +45,10 @@ class SemiMarkov(StructuredDistribution):
 
     Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover the
     sequence without gaps. Sums and maxima take O(n k c + n c^2) time per item, without transitions O(n k c). For
-    each structure, `topk` adds O(n (k + c)) candidates (the PyTorch reference takes m^2 times the time of the mode
-    for m structures), and `sample` O(n (k + c)) time. `log_partition` stores O(n c) numbers for its gradient;
-    while it runs, it also holds a copy of the transitions in float64.
+    each structure, `topk` also compares O(n (k + c)) segmentations that leave it at one segment (the PyTorch
+    reference takes m^2 times the time of the mode for m structures), and `sample` adds O(n (k + c)) time.
+    `log_partition` stores O(n c) numbers for its gradient; while it runs, it also holds a copy of the transitions
+    in float64.
 
     Raises:
         ValueError: If shapes, types or values do not fit; or if only ``segments`` is given, with a shape that may

@@ -47,8 +47,9 @@ class Transducer(GridPaths):
     `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
-    ``batch + (n, m + 1, 2)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` adds O(k (n + m))
-    candidates (the PyTorch reference takes O(n (n + m)) time, and for `topk` k^2 times that).
+    ``batch + (n, m + 1, 2)``. Sums and maxima over paths take O(n m) time per item; ``topk(k)`` also compares
+    O(k (n + m)) paths, each of which leaves a better one at one node (the PyTorch reference takes O(n (n + m))
+    time, and for `topk` k^2 times that).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

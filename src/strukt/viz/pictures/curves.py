@@ -73,7 +73,10 @@ class Curves(Picture):
         return {name: [self._height(value) for value in values] for name, values in self.curves.items()}
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return the heights and numbers of the marks: the smallest number, the largest, and one between."""
+        """Return the height and the text of each mark: the smallest number, the middle of the scale, the largest.
+
+        Ends of error bars count as numbers. There are no marks without numbers.
+        """
         every = self._every()
         if not every:
             return []

@@ -109,7 +109,9 @@ class NumberModel(Model):
 
     @abstractmethod
     def target(self, row: Tensor) -> Tensor:
-        """Return the right answer for a sentence, a vector of whole numbers.
+        """Return the right answer for a sentence, ``(steps,)``, as `loss` reads it from the batch.
+
+        It holds symbol indices if the model decodes symbols, else whole numbers. Batches pad it with -1.
 
         Args:
             row: ``(n,)``, the symbol indices of the n numbers.
