@@ -44,6 +44,12 @@ def precise(score: Tensor) -> Tensor:
     return score if score.device.type == "mps" else score.double()
 
 
+def precise_as_stored(score: Tensor) -> Tensor:
+    """Return `precise` scores whose expanded axes stay expanded, as kernels expect that look at the strides."""
+    stored = score[tuple(slice(0, 1 if step == 0 else None) for step in score.stride())]
+    return precise(stored).expand(score.shape)
+
+
 def constant_at_infinity(value: Tensor) -> Tensor:
     """Return a value that has no derivative where it is +inf, so that derivatives of other items stay finite.
 

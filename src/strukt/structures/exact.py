@@ -14,7 +14,7 @@ from strukt.checks import arguments, guards
 from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
-from strukt.kernels.semiring import NEG_INF, constant_at_zero, forbidden_only, precise
+from strukt.kernels.semiring import NEG_INF, constant_at_zero, forbidden_only, precise_as_stored
 from strukt.structures import impossible, max_marginals, topk
 from strukt.structures.base import ScoredStructures
 from strukt.structures.cached import cached
@@ -265,7 +265,7 @@ class ExactInference(ScoredStructures):
             InfeasibleError: If some item has no structure in the precision of its scores, but seems to have one in
                 double precision.
         """
-        return self._with_scores(*(precise(score) for score in self.scores))
+        return self._with_scores(*map(precise_as_stored, self.scores))
 
     @property
     def _most_parts(self) -> int:
