@@ -29,7 +29,8 @@ def run(arguments: list[str]) -> int:
     """List the corpora, or download one.
 
     Raises:
-        UsageError: If an argument is missing, superfluous or invalid.
+        UsageError: If an argument is missing or superfluous, or the action or the corpus is unknown.
+        SettingError: If the name, the version or the language of a treebank is invalid.
         DataError: If the corpus cannot be downloaded, or differs from its checksums.
     """
     options = _parser().parse(arguments)

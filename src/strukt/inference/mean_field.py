@@ -1,8 +1,8 @@
 """Mean field: approximation of a distribution by independent variables or groups of variables.
 
 In a group, exactly one variable is 1. For a product q of blocks (variables or groups), the free energy
-``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
-2008, section 5). Setting one block to its best value given all others (coordinate ascent on the lower bound of
+``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if no weight lambda exceeds 1 (Wainwright and
+Jordan 2008, section 5). Setting one block to its best value given all others (coordinate ascent on the lower bound of
 log Z) never raises the free energy. Blocks that share no term of the score may be updated at once; blocks that
 share one may be updated at once only with a small step size. With other weights this is the regularised
 Frank-Wolfe algorithm of Lê-Huu and Alahari (2021); with the squared norm in place of the entropy, the marginals
@@ -45,8 +45,8 @@ class MeanField(Generic[Marginals]):
             variables of a group are forbidden, if required variables (`BinaryCRF.condition`) are, or if both
             variables of a forbidden pair have a positive probability.
         free_energy: ``batch + (sweeps,)``, the energy minus the weighted entropies; differentiable. With all
-            weights 1, it is never below minus the log-partition. It never rises unless blocks that depend on each
-            other are updated at once, or a step size below 1 is combined with damping.
+            weights at most 1, it is never below minus the log-partition. It never rises unless blocks that depend
+            on each other are updated at once, or a step size below 1 is combined with damping.
         status: ``batch``, Boolean: True if the residual is at most the tolerance; without one, if it is 0.
         residual: ``batch``, the largest change of a probability in the last sweep.
         iterations: ``batch``, the number of sweeps.
@@ -61,7 +61,7 @@ class MeanField(Generic[Marginals]):
 
     @property
     def lower_bound(self) -> Tensor:
-        """A lower bound on the log-partition, ``batch``, if all weights are 1."""
+        """A lower bound on the log-partition, ``batch``, if all weights are at most 1."""
         return -self.free_energy[..., -1]
 
 

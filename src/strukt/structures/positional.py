@@ -28,7 +28,8 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
     `_are_structures`, for which `_in_range` suffices if any choice of alternatives is a structure. With several
     score tensors, it also overrides `_places`. If an alternative consists of several choices, events or parts have
     more axes for each position. Such a subclass overrides `_alternatives`, `_event`, `_rows` and `_shaped`, which
-    convert them to and from a single axis of alternatives.
+    convert them to and from a single axis of alternatives; `_is_named` and `_agreeing`, which here compare events
+    with the last axis of the main scores; and `_made_of`.
     """
 
     def to_parts(self, event: Tensor) -> Tensor:

@@ -49,9 +49,11 @@ def clipped(scores: Floats, limits: Floats) -> Floats:
 def is_unaffected_by_clipping(
     graph: Graph, marginals: Floats, scores: Floats, pair_scores: Floats, limits: Floats
 ) -> Mask:
-    """Return a mask ``(batch,)``: True for an item whose optimum under clipped scores is the original optimum.
+    """Return a mask ``(batch,)``: True for an item whose optimum under clipped scores is surely the original one.
 
     In such an item, all penalised variables and pairs have marginal 0, and all rewarded ones have marginal 1.
+    ``marginals (batch, V)`` are the optimum under clipped scores, the scores themselves are not clipped, and
+    ``limits`` are those of `limits_of`.
     """
     copies = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
     pairs = graph.kinds == PAIR

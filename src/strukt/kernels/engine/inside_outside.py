@@ -137,7 +137,8 @@ def outside(
     """Write the expected use of every cell, ``mass (cells,)``, and of every weight, ``parts (weights,)``.
 
     It is the expected number of times that a structure uses the cell or the weight, which for a weight is its
-    probability. A cell and its mirror both get the uses of either. The total must not be 0.
+    probability. A cell and its mirror both get the sum of their uses. ``top`` is the cell of the total, which must
+    not be 0; ``value`` and ``exponent`` are the result of `inside`.
     """
     kept_apart()
     mass[:] = 0.0

@@ -53,7 +53,10 @@ class Items(NamedTuple):
 
 
 def rank_tolerance(kernel: Tensor) -> float:
-    """Return the largest eigenvalue, of a kernel scaled to unit diagonal, that counts as 0."""
+    """Return the tolerance of ranks of a kernel scaled to unit diagonal: smaller eigenvalues and variances are 0.
+
+    It depends on the size and the type of ``kernel (..., n, n)`` only, so pass it before a conversion to float64.
+    """
     return 4 * max(kernel.shape[-1], 1) * torch.finfo(kernel.dtype).eps
 
 
