@@ -2,8 +2,8 @@
 
 In a group, exactly one variable is 1. For a product q of blocks (variables or groups), the free energy
 ``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if no weight lambda exceeds 1 (Wainwright and
-Jordan 2008, section 5). Setting one block to its best value given all others (coordinate ascent on the lower bound of
-log Z) never raises the free energy. Blocks that share no term of the score may be updated at once; blocks that
+Jordan 2008, section 5). Setting one block to its best value given all others (coordinate ascent on the lower bound
+of log Z) never raises the free energy. Blocks that share no term of the score may be updated at once; blocks that
 share one may be updated at once only with a small step size. With other weights this is the regularised
 Frank-Wolfe algorithm of Lê-Huu and Alahari (2021); with the squared norm in place of the entropy, the marginals
 are sparse.
