@@ -117,6 +117,19 @@ def test_forbidden_arcs_are_not_chosen(single_root, traced):
     check()
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name != "layer"])
+def test_a_large_penalty_of_all_structures_hides_no_differences(name, traced):
+    make, shape = CASES[name]
+    scores = torch.randn(20, *shape(6), generator=torch.Generator().manual_seed(0))
+    lengths = torch.full((20,), 6)
+    place = (slice(None), 0, 1) if name.startswith("spans") else (slice(None), 0)  # of the first word
+    scores[place] = 0.0
+    best = make(scores, lengths).log_prob(make(scores, lengths).mode)
+    penalised = scores.clone()
+    penalised[place] = -1e9
+    assert torch.allclose(make(scores, lengths).log_prob(mode(make(penalised, lengths))), best, atol=1e-4)
+
+
 def test_each_step_of_a_chain_may_have_its_transitions(traced):
     for n in (1, 2, 6):
         distribution = LinearChain(torch.randn(3, n, 4), torch.randn(3, n - 1, 4, 4), torch.tensor([n, 1, n]))
