@@ -248,8 +248,8 @@ class HMMInference(HMMParameters):
         """Return the most probable states ``(*, n)`` (Viterbi), and their joint log-probability ``(*)`` with x.
 
         States are -1 in the padding. Takes O(n z^2) time, since a maximum cannot use the factors of a low-rank
-        matrix, but O(n z) memory. Beyond 2048 states, each step also multiplies the factors again, in O(z^2 r)
-        for the whole batch.
+        matrix. Takes O(n z) memory and, up to 8192 states, that of the matrix; with more states, each step
+        multiplies the factors again, in O(z^2 r) for the whole batch.
 
         Raises:
             InfeasibleError: If some sequence is impossible.
