@@ -170,6 +170,9 @@ def test_what_does_not_fit_is_refused():
         StructuredAttention("hard")
     with pytest.raises(ValueError, match="iterations is 0; expected at least 1"):
         StructuredAttention("lp-matching", iterations=0)
+    with pytest.raises(ValueError, match="tol is 0; expected a positive number"):
+        StructuredAttention("lp-sequence", tol=0)
+    assert StructuredAttention("matching", tol=0).tol == 0
     attend = StructuredAttention()
     with pytest.raises(ValueError, match=r"scores has shape \(2, 3\); expected \(batch, n, m\)"):
         attend(torch.zeros(2, 3))

@@ -23,6 +23,12 @@ def require_tolerance(tol: float) -> None:
         raise ValueError(f"tol is {tol}; expected at least 0")
 
 
+def require_positive_tolerance(tol: float) -> None:
+    """Raise ValueError unless the tolerance is above 0, which a method that only approaches its limit needs."""
+    if not tol > 0.0:
+        raise ValueError(f"tol is {tol}; expected a positive number")
+
+
 def holds(condition: bool | Tensor) -> bool:
     """Return True if a condition is true; for a tensor, if it is true everywhere.
 

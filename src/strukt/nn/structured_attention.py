@@ -14,7 +14,12 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths, as_tensor
 from strukt.distributions import LinearChain, Matching
 from strukt.factor_graph import FactorGraph, factors
-from strukt.inference.settings import require_iterations, require_one_of, require_tolerance
+from strukt.inference.settings import (
+    require_iterations,
+    require_one_of,
+    require_positive_tolerance,
+    require_tolerance,
+)
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of
@@ -73,7 +78,7 @@ class StructuredAttention(nn.Module):
         bonus: The learned bonus of the chain, a scalar; None for kinds without a chain.
 
     Raises:
-        ValueError: If the kind is unknown, `iterations` is less than 1, or `tol` is below 0.
+        ValueError: If the kind is unknown, `iterations` is less than 1, or `tol` is below 0, or 0 for LP-SparseMAP.
 
     Complexity: for an item with n rows and m columns, n <= m: O(n m) for the softmax and an iteration of
     ``"lp-matching"``, O(n m^2) for ``"crf"``, O(n^2 m) for each matching that the search of ``"matching"`` visits,
@@ -94,7 +99,8 @@ class StructuredAttention(nn.Module):
         require_one_of("kind", kind, KINDS)
         if iterations is not None:
             require_iterations(iterations)
-        require_tolerance(tol)
+        require = require_positive_tolerance if kind.startswith("lp-") else require_tolerance
+        require(tol)
         self.kind, self.iterations, self.tol = kind, iterations, tol
         self.bonus = nn.Parameter(torch.zeros(())) if kind in ("lp-sequence", "crf") else None
 

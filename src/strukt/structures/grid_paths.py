@@ -70,7 +70,8 @@ class GridPaths(StructuredDistribution, abc.ABC):
         lengths, within = self._integers()[0], self._parts_within
         if len(lengths):
             cleaned = main.masked_fill(~within.reshape(len(lengths), *within.shape[-3:]), 0.0)
-            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, self.score_names[0])
+            name = f"{self.score_names[0]} ({', '.join(self.moves)})"  # which arguments may have named apart
+            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, name)
             for name, score in zip(self.score_names[1:], others, strict=True):
                 guards.require_scores(score, lengths[: len(score)], [UNBOUNDED] * 2, name)
 

@@ -205,7 +205,10 @@ def test_other_lengths_are_other_structures():
         ({"delete": torch.zeros(2, dtype=torch.int64)}, r"delete has dtype torch.int64"),
         ({"transition": torch.zeros(2, 2)}, r"transition has shape \(2, 2\); expected \(3, 3\).*\(2, 3, 3\)"),
         ({"transition": torch.zeros(5, 3, 3)}, r"transition has shape \(5, 3, 3\)"),
-        ({"delete": torch.full((3, 4), torch.inf)}, r"moves holds inf at batch item 0, position \(0, 0, 2\)"),
+        (
+            {"delete": torch.full((3, 4), torch.inf)},
+            r"moves \(match, insert, delete\) holds inf at batch item 0, position \(0, 0, 2\)",
+        ),
         ({"target_lengths": torch.tensor([4, 5])}, r"target_lengths holds .*expected 0 to 4"),
     ],
 )

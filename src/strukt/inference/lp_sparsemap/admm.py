@@ -28,7 +28,7 @@ from strukt.inference.lp_sparsemap.graph import ORACLE, Face, Layout, OracleFact
 from strukt.inference.lp_sparsemap.oracles import oracle_gain, run_with_oracles
 from strukt.inference.lp_sparsemap.penalties import clipped, is_unaffected_by_clipping, limits_of
 from strukt.inference.lp_sparsemap.start import Position, first_state, graph_of, permitted_face, require_start
-from strukt.inference.settings import require_iterations
+from strukt.inference.settings import require_iterations, require_positive_tolerance
 from strukt.kernels.arrays import Floats
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.lp_sparsemap.run import gaps, last_points, run
@@ -134,8 +134,7 @@ def _check(
     require_oracles(layout, oracles)
     if curvature not in (0.0, 1.0):
         raise ValueError(f"curvature is {curvature}; expected 1.0 or 0.0")
-    if not tol > 0:
-        raise ValueError(f"tol is {tol}; expected a positive number")
+    require_positive_tolerance(tol)
     pairs = int(layout.pair.max(initial=-1)) + 1
     for name, value, width in (("scores", scores, layout.variables), ("pair_scores", pair_scores, pairs)):
         if value.dim() != 2 or value.shape[1] < width or (name == "scores" and value.shape[1] != width):
