@@ -78,7 +78,8 @@ class StructuredAttention(nn.Module):
         bonus: The learned bonus of the chain, a scalar; None for kinds without a chain.
 
     Raises:
-        ValueError: If the kind is unknown, `iterations` is less than 1, or `tol` is below 0, or 0 for LP-SparseMAP.
+        ValueError: If the kind is unknown, `iterations` is less than 1, or `tol` is below 0, or not above 0 for
+            LP-SparseMAP.
 
     Complexity: for an item with n rows and m columns, n <= m: O(n m) for the softmax and an iteration of
     ``"lp-matching"``, O(n m^2) for ``"crf"``, O(n^2 m) for each matching that the search of ``"matching"`` visits,
