@@ -62,7 +62,7 @@ def lp_sparsemap_program(
 ) -> Program:  # fmt: skip
     """Return the program over the marginals and the weights of the assignments of all factors except bands."""
     v, remaining = layout.variables, list(tables)
-    weighed: list[tuple[Array, Array, Array, Array]] = []  # variables, negated, assignments, local scores
+    weighted: list[tuple[Array, Array, Array, Array]] = []  # variables, negated, assignments, local scores
     rows, bounds = [np.eye(v), -np.eye(v)], [np.ones(v), np.zeros(v)]
     level: list[tuple[Array, float]] = []  # planes
     for f, kind in enumerate(layout.kinds):
@@ -79,15 +79,15 @@ def lp_sparsemap_program(
                     rows.append(sign * row)
                     bounds.append(np.array([sign * (bound - shift)]))
         else:
-            weighed.append((copies, negated, *_assignments(layout, f, pair_scores, remaining)))
-    count = sum(len(vertices) for _, _, vertices, _ in weighed)
+            weighted.append((copies, negated, *_assignments(layout, f, pair_scores, remaining)))
+    count = sum(len(vertices) for _, _, vertices, _ in weighted)
     possible = scores > -np.inf
     equal, right = [_pad(np.eye(v)[~possible], count)], [np.zeros(int((~possible).sum()))]
     for row, bound in level:
         equal.append(_pad(row, count))
         right.append(np.array([bound]))
     costs, at = [np.where(possible, scores, 0.0)], v
-    for copies, negated, vertices, values in weighed:
+    for copies, negated, vertices, values in weighted:
         k = len(vertices)
         block = np.zeros((len(copies) + 1, v + count))
         block[np.arange(len(copies)), copies] = 1.0

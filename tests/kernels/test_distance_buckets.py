@@ -90,12 +90,12 @@ def test_weighted_rows_are_rows_of_each_bucket(buckets, n):
     left, right, weights, pairs = weighted(buckets, n, n)
     lefts = left.unsqueeze(2) * weights
     rights = right.unsqueeze(2).expand_as(lefts)
-    weighed = weighted_buckets.weighed(left, weights, buckets)
-    found = weighted_buckets.scores(weighed, right, weights, buckets)
+    both = weighted_buckets.weighted(left, weights, buckets)
+    found = weighted_buckets.scores(both, right, weights, buckets)
     torch.testing.assert_close(found, scores(lefts, rights, buckets))
     found = weighted_buckets.gathered(pairs, right, weights, buckets)
     torch.testing.assert_close(found, (gathered(pairs, rights, buckets) * weights).sum(2))
-    found = weighted_buckets.scattered(pairs, weighed, weights, buckets)
+    found = weighted_buckets.scattered(pairs, both, weights, buckets)
     torch.testing.assert_close(found, scattered(pairs, lefts, buckets).sum(2))
 
 
@@ -105,15 +105,15 @@ def test_weighted_derivatives_of_any_order(buckets):
 
     def scores_of(left, right, weights):
         return weighted_buckets.scores(
-            weighted_buckets.weighed(left, weights, buckets), right, weights, buckets
+            weighted_buckets.weighted(left, weights, buckets), right, weights, buckets
         )
 
     def gathered_of(pairs, right, weights):
         return weighted_buckets.gathered(pairs, right, weights, buckets)
 
     def scattered_of(pairs, left, weights):
-        weighed = weighted_buckets.weighed(left, weights, buckets)
-        return weighted_buckets.scattered(pairs, weighed, weights, buckets)
+        both = weighted_buckets.weighted(left, weights, buckets)
+        return weighted_buckets.scattered(pairs, both, weights, buckets)
 
     for function, given_ in (
         (scores_of, (left, right, weights)),

@@ -22,7 +22,7 @@ SUBJECTS = [
 ]
 
 
-def weighed(found, seed=0):
+def weighted(found, seed=0):
     """A sum of them, each with a factor of its own; forbidden parts have none."""
     factors = torch.randn(found.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return (factors * torch.where(found > -torch.inf, found, 0.0)).sum()
@@ -43,9 +43,9 @@ def test_the_gradient_has_kernels():
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_gradient_is_that_of_the_reference(subject, batch_shape):
     case = subject.case(batch_shape).map(torch.Tensor.requires_grad_)
-    gradients = torch.autograd.grad(weighed(case.distribution().max_marginals), case.scores)
+    gradients = torch.autograd.grad(weighted(case.distribution().max_marginals), case.scores)
     with dispatch.using("reference"):
-        expected = torch.autograd.grad(weighed(case.distribution().max_marginals), case.scores)
+        expected = torch.autograd.grad(weighted(case.distribution().max_marginals), case.scores)
     for found, true in zip(gradients, expected, strict=True):
         assert torch.allclose(found, true, atol=1e-12)
 
@@ -63,7 +63,7 @@ def test_ties_and_forbidden_parts(subject, seed):
 
     sizes = [subject.size, max(subject.size - 1, subject.shortest), 0]
     case = subject.case((3,), lengths=sizes).map(spoil)
-    total = weighed(case.distribution().max_marginals, seed)
+    total = weighted(case.distribution().max_marginals, seed)
     gradients = torch.autograd.grad(total, case.scores)
     pairs = zip(gradients, case.scores, strict=True)
     used = [torch.where(gradient != 0, gradient * score, 0.0).sum() for gradient, score in pairs]

@@ -41,7 +41,7 @@ def model():
 def test_names_of_other_libraries_are_answered_with_ours(name, ours):
     with pytest.raises(AttributeError) as caught:
         getattr(chain(), name)
-    assert str(caught.value) == f"LinearChain has no attribute '{name}'; here it is {ours}"
+    assert str(caught.value) == f"LinearChain has no attribute '{name}'; in strukt, use {ours}"
     assert not hasattr(chain(), name)
     assert getattr(chain(), name, None) is None
 
@@ -50,7 +50,7 @@ def test_names_of_other_libraries_are_answered_with_ours(name, ours):
     ("name", "ours"), [("decode", r"viterbi\(x\)"), ("rsample", r"sample\(sample_shape, n\)")]
 )
 def test_models_answer_them_too(name, ours):
-    with pytest.raises(AttributeError, match=rf"HMM has no attribute '{name}'; here it is .*{ours}"):
+    with pytest.raises(AttributeError, match=rf"HMM has no attribute '{name}'; in strukt, use .*{ours}"):
         getattr(model(), name)
 
 

@@ -1,4 +1,4 @@
-"""The loss of a batch is that of its parts, weighed by what it is a mean over."""
+"""The loss of a batch is that of its parts, weighted by what it is a mean over."""
 
 import pytest
 import torch

@@ -130,8 +130,8 @@ def read(source: Source) -> Iterator[Sentence]:
 def read_text(source: Source) -> Iterator[Sentence]:
     r"""Read plain text, one sentence per line, as trees without constituents; white space separates words.
 
-    Every word is tagged X; `annotated` replaces the tree. Brackets in the text become `-LRB-` and `-RRB-`, as is
-    usual in trees. Blank lines are skipped.
+    Every word is tagged X; `annotated` replaces the tree. Round brackets in the text become `-LRB-` and `-RRB-`,
+    as is usual in trees. Blank lines are skipped.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

@@ -57,7 +57,7 @@ CLASSES: Readers = MappingProxyType(
 """Formats of labelled sentences (text classification)."""
 
 PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": tree_pairs.read, "text": pairs.read})
-"""Formats of pairs of sentences with classes; "text" is another name of "pairs", for pairs to be classified."""
+"""Formats of pairs of sentences with classes; "text" is an alias of "pairs", for pairs without classes."""
 
 LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})
 """Formats of ListOps expressions."""

@@ -203,7 +203,7 @@ def note_cells(key: str, values: Sequence[Cell], count: int) -> list[str]:
 
 
 def add_note(misc: str, key: str, value: str) -> str:
-    """Return a MISC cell with `key=value` added, in place of an earlier value of the same key.
+    """Return a MISC cell that ends with the note `key=value`, without an earlier note of the same key.
 
     Examples:
         >>> add_note("SpaceAfter=No", "p", "0.9"), add_note("_", "p", "0.9")

@@ -5,10 +5,10 @@ For rows A and B, weights w of their terms l for each bucket f of distances, and
 
     sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
-Buckets are those of `strukt.kernels.distance_buckets`, without a place for all pairs unless this is the only one.
-All buckets share the rows: for distant pairs, or for all pairs if the distance does not matter, rows are weighted
-before the product. Near pairs are first computed with the weights of distant ones, and then corrected, so that no
-rows are stored for each distance.
+Buckets are those of `strukt.kernels.distance_buckets`, with a place for all pairs only if the distance does not
+matter. All buckets share the rows: for distant pairs, or for all pairs if the distance does not matter, rows are
+weighted before the product. Near pairs are first computed with the weights of distant ones, and then corrected, so
+that no rows are stored for each distance.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Left(NamedTuple):
 
     Attributes:
         rows: A, ``(batch, n, h, r)``.
-        weighed: A times the weights of distant pairs, ``(batch, n, 2, h, r)``, for the pairs with j > i and the
+        weighted: A times the weights of distant pairs, ``(batch, n, 2, h, r)``, for the pairs with j > i and the
             pairs with j < i; with 1 instead of 2 if all pairs share their weights.
     """
 
     rows: Tensor
-    weighed: Tensor
+    weighted: Tensor
 
 
-def weighed(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
+def weighted(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
     """Return rows A, ``(batch, n, h, r)``, and their products with the weights of distant pairs.
 
     ``weights`` are w, ``(f, h, r)``.
@@ -59,7 +59,7 @@ def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tens
     """
     if not is_plain():
         return all_pairs.scores(_at_places(left.rows, weights), _for_places(right, buckets), buckets)
-    distant = derivative(_DISTANT, 0, (left.weighed, right), buckets)
+    distant = derivative(_DISTANT, 0, (left.weighted, right), buckets)
     if buckets.reach is None:
         return distant
     band = near.scores(left.rows.unsqueeze(2), right.unsqueeze(2), _differences(weights), buckets)
@@ -82,7 +82,7 @@ def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> T
     """Return the derivative with respect to B, ``(batch, n, h, r)``: the weighted sums of the rows i."""
     if not is_plain():
         return all_pairs.scattered(pairs, _at_places(left.rows, weights), buckets).sum(2)
-    result = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
+    result = derivative(_DISTANT, 2, (pairs, left.weighted), buckets)
     if buckets.reach is None:
         return result
     band, rows = near.banded(pairs, buckets), left.rows.unsqueeze(2)

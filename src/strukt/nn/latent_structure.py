@@ -22,8 +22,9 @@ class Mixture:
             such tensors.
         weights: ``(pairs,)``, the weights of the structures; they sum to 1 for each item.
         items: ``(pairs,)``, the index of the item of each pair.
-        parts: ``(pairs, *parts)``, the structures, as 0/1 or soft indicators of their parts.
-        structures: The distribution that the scorer returned.
+        parts: ``(pairs, *parts)``, the structures, as 0/1 or soft indicators of their parts; ``(pairs, 0)`` from
+            `of_one`.
+        structures: The result of the scorer: a distribution, or an object with ``marginals``; None from `of_one`.
         batch: Number of items.
         sampled: Whether the structures are exact samples, as from the estimator `Sample`.
     """

@@ -1,4 +1,4 @@
-"""The web application: its addresses, and its error responses as JSON."""
+"""The web application: its endpoints, and its error responses as JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def create_app(
     when_ready: Callable[[], None] = lambda: None,
     hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """Return an application that serves models; its address `/openapi.json` describes all others.
+    """Return a FastAPI application that serves models; `/openapi.json` describes its endpoints.
 
     Args:
         models: One or more models by name, in evaluation mode, as from `strukt.load`.
@@ -124,7 +124,7 @@ def create_app(
 
 
 def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
-    """Add the addresses for programs; the docstrings of their functions are in the OpenAPI documentation."""
+    """Add the endpoints for programs; the docstrings of their functions are in the OpenAPI documentation."""
 
     @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
     async def predict(body: PredictRequest, request: Request) -> PredictResponse:
@@ -214,7 +214,7 @@ def _add_problems(app: FastAPI) -> None:
         if error.status_code == 400:  # from FastAPI, if Python cannot parse the JSON
             return problem(422, unreadable(error.__cause__))
         if error.status_code == 404:
-            return problem(404, "there is nothing at this address; /openapi.json lists all addresses")
+            return problem(404, "there is nothing at this address; /openapi.json lists all endpoints")
         if error.status_code == 405:
             allowed = (error.headers or {}).get("Allow", "other methods")
             message = f"this address does not accept {request.method}; use {allowed}"

@@ -18,7 +18,7 @@ _STRUCTURES = {
     "kl_divergence": "torch.distributions.kl_divergence(p, q)",
     "kmax": "topk(k)",
     "log_likelihood": "log_prob(event)",
-    "log_marginals": "marginals, and then .log()",
+    "log_marginals": "marginals.log()",
     "log_partition_function": "log_partition",
     "log_prob_labels": "score(event)",
     "log_probs": "log_prob(event), and topk(k).log_probs",
@@ -89,7 +89,7 @@ class _PeerNames:
         kind = type(self)
         if name in kind._ours:
             raise AttributeError(
-                f"{kind.__name__} has no attribute {name!r}; here it is {kind._ours[name]}",
+                f"{kind.__name__} has no attribute {name!r}; in strukt, use {kind._ours[name]}",
                 name=name,
                 obj=self,
             )

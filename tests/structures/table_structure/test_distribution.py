@@ -20,32 +20,32 @@ def trees_and_arcs(n, batch=3, dtype=torch.float64, scale=1.0):
     """Scores of arcs, and which of them are weights of Eisner's program."""
     arcs = scale * torch.randn(batch, n, n + 1, generator=torch.Generator().manual_seed(n), dtype=dtype)
     arcs[0, 0, 2:] = -torch.inf
-    weighed = torch.from_numpy(np.arange(n + 1) != np.arange(1, n + 1)[:, None])
-    return arcs, weighed
+    weighted = torch.from_numpy(np.arange(n + 1) != np.arange(1, n + 1)[:, None])
+    return arcs, weighted
 
 
 @pytest.mark.parametrize("scale", [1.0, 300.0])
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 def test_eisners_program_answers_as_projective_trees_do(n, scale):
-    arcs, weighed = trees_and_arcs(n, scale=scale)
-    theirs, table = ProjectiveTree(arcs), TableStructure(eisner.build(n, True), arcs[:, weighed])
+    arcs, weighted = trees_and_arcs(n, scale=scale)
+    theirs, table = ProjectiveTree(arcs), TableStructure(eisner.build(n, True), arcs[:, weighted])
     for question in ("log_partition", "marginals", "max_score", "max_marginals", "log_count"):
         expected, found = getattr(theirs, question), getattr(table, question)
-        expected = expected[:, weighed] if expected.dim() == 3 else expected
+        expected = expected[:, weighted] if expected.dim() == 3 else expected
         assert torch.allclose(found, expected, rtol=1e-9, atol=1e-9), question
     assert torch.allclose(table.entropy(), theirs.entropy(), rtol=1e-9, atol=1e-300)
-    assert torch.equal(table.mode.bool(), theirs.to_parts(theirs.mode)[:, weighed].bool())
+    assert torch.equal(table.mode.bool(), theirs.to_parts(theirs.mode)[:, weighted].bool())
     k = min(3, int(theirs.log_count.exp().min().round()))
     assert torch.allclose(table.topk(k).scores, theirs.topk(k).scores, rtol=1e-12)
 
 
 def test_gradients_are_those_of_projective_trees():
-    arcs, weighed = trees_and_arcs(6)
+    arcs, weighted = trees_and_arcs(6)
     arcs.requires_grad_()
-    direction = torch.randn(weighed.sum(), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    theirs, table = ProjectiveTree(arcs), TableStructure(eisner.build(6, True), arcs[:, weighed])
+    direction = torch.randn(weighted.sum(), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    theirs, table = ProjectiveTree(arcs), TableStructure(eisner.build(6, True), arcs[:, weighted])
     for one, other in (
-        (theirs.marginals[:, weighed] @ direction, table.marginals @ direction),
+        (theirs.marginals[:, weighted] @ direction, table.marginals @ direction),
         (theirs.entropy(), table.entropy()),
         (theirs.log_prob(theirs.mode), table.log_prob(table.mode)),
     ):
@@ -54,12 +54,12 @@ def test_gradients_are_those_of_projective_trees():
 
 
 def test_items_of_all_sizes_share_a_program():
-    arcs, weighed = trees_and_arcs(7, batch=8)
+    arcs, weighted = trees_and_arcs(7, batch=8)
     lengths = torch.arange(8)
     theirs = ProjectiveTree(arcs, lengths, single_root=False)
-    table = TableStructure(eisner.build(7, False), arcs[:, weighed], lengths)
+    table = TableStructure(eisner.build(7, False), arcs[:, weighted], lengths)
     assert torch.allclose(table.log_partition, theirs.log_partition, rtol=1e-12)
-    assert torch.allclose(table.marginals, theirs.marginals[:, weighed], atol=1e-12)
+    assert torch.allclose(table.marginals, theirs.marginals[:, weighted], atol=1e-12)
     assert torch.equal(table.sample((5,)).sum(-1), lengths.expand(5, 8))
 
 

@@ -15,7 +15,7 @@ CLS = "<cls>"
 MASK = "<mask>"
 """Placeholder for a word that is to be predicted."""
 SPECIALS = (PADDING, UNKNOWN)
-"""Padding and the unknown word: the first symbols of a vocabulary of inputs; one of labels has neither."""
+"""Padding and the unknown word: the first symbols of an input vocabulary; a vocabulary of labels has neither."""
 
 
 class Vocabulary:

@@ -185,23 +185,23 @@ class WeightedUV(Factored):
         right = as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
         return as_tables(self._left) * precise(self.weights).unsqueeze(2), right
 
-    def rows(self, probabilities: Tensor) -> _WeighedRows:
+    def rows(self, probabilities: Tensor) -> _WeightedRows:
         left, right = (projected(probabilities, factor).squeeze(2) for factor in (self._left, self._right))
-        return _WeighedRows(weighted_buckets.weighed(left, precise(self.weights), self.buckets), right)
+        return _WeightedRows(weighted_buckets.weighted(left, precise(self.weights), self.buckets), right)
 
-    def forward(self, rows: _WeighedRows) -> Tensor:
+    def forward(self, rows: _WeightedRows) -> Tensor:
         return weighted_buckets.scores(*rows, precise(self.weights), self.buckets)
 
-    def to_dependents(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
+    def to_dependents(self, attention: Tensor, rows: _WeightedRows) -> Tensor:
         result = weighted_buckets.gathered(attention, rows.heads, precise(self.weights), self.buckets)
         return projected_back(result, self._left)
 
-    def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
+    def to_heads(self, attention: Tensor, rows: _WeightedRows) -> Tensor:
         result = weighted_buckets.scattered(attention, rows.dependents, precise(self.weights), self.buckets)
         return projected_back(result, self._right)
 
 
-class _WeighedRows(NamedTuple):
+class _WeightedRows(NamedTuple):
     """Label probabilities Q times each factor, ``(batch, n, h, r)``; the rows of dependents are weighted."""
 
     dependents: weighted_buckets.Left

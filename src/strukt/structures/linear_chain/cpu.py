@@ -69,8 +69,8 @@ def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, T
     chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
     threads = _threads(unary)
-    weighed = shared_weights(transition, False) if transition.shape[1] == 1 else _workspace(threads, c)
-    _run(cpu_forward.forward, threads, unary, transition, lengths, *weighed, chart, log_partition)
+    weighted = shared_weights(transition, False) if transition.shape[1] == 1 else _workspace(threads, c)
+    _run(cpu_forward.forward, threads, unary, transition, lengths, *weighted, chart, log_partition)
     return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 

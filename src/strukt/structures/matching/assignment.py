@@ -75,12 +75,12 @@ class _MaxMarginals(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         scores, lengths = ctx.saved_tensors
         result = np.zeros(scores.shape)
-        for item, (weights, weighed) in enumerate(
+        for item, (weights, weighted) in enumerate(
             zip(_items(scores, lengths), _items(gradient, lengths), strict=True)
         ):
             columns = _solve(weights)
             if columns is not None:
-                result[item, : len(weights)] = _parts_with_each_pair(weights, columns, weighed)
+                result[item, : len(weights)] = _parts_with_each_pair(weights, columns, weighted)
         return torch.from_numpy(result).to(scores.device, scores.dtype), None
 
 
@@ -179,10 +179,10 @@ def _best_with_each_pair(weights: Floats, columns: Columns) -> Floats:
     return _score(weights, columns) + moved + paths[_owners(weights, columns), :n].T
 
 
-def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) -> Floats:
+def _parts_with_each_pair(weights: Floats, columns: Columns, weighted: Floats) -> Floats:
     """Return a weighted sum of 0/1 matrices ``(n, m)``: for each pair, the best matching that uses it.
 
-    ``weighed (n, m)`` holds the weight of each pair, ``weights`` are scores, and ``columns`` a best matching. A
+    ``weighted (n, m)`` holds the weight of each pair, ``weights`` are scores, and ``columns`` a best matching. A
     pair moves its row to the column of another row. This row takes the column of the next one on the longest path,
     and so on, until a row takes the column that the first row has left, or a free one.
     """
@@ -191,22 +191,22 @@ def _parts_with_each_pair(weights: Floats, columns: Columns, weighed: Floats) ->
     rows, pairs = np.indices((n, m))
     owners = _owners(weights, columns)
     possible = (weights > -np.inf) & reached[owners, :n].T
-    weighed = np.where(possible, weighed, 0.0)
+    weighted = np.where(possible, weighted, 0.0)
     others = weights.copy()
     others[:, columns] = -np.inf
     free = others.argmax(1)
     parts = np.zeros((n, m))
-    parts[np.arange(n), columns] += weighed.sum()
-    np.add.at(parts, (rows, pairs), weighed)
-    np.add.at(parts, (rows, columns[rows]), -weighed)
+    parts[np.arange(n), columns] += weighted.sum()
+    np.add.at(parts, (rows, pairs), weighted)
+    np.add.at(parts, (rows, columns[rows]), -weighted)
     here = np.where(possible, owners[pairs], rows)
     for _ in range(n):
         there = np.where(here == rows, rows, onward[here, rows])
         moves = (here != there) & (here < n)
         row, following = here[moves], there[moves]
         column = np.where(following < n, columns[following.clip(max=n - 1)], free[row])
-        np.add.at(parts, (row, column), weighed[moves])
-        np.add.at(parts, (row, columns[row]), -weighed[moves])
+        np.add.at(parts, (row, column), weighted[moves])
+        np.add.at(parts, (row, columns[row]), -weighted[moves])
         here = there
     return parts
 

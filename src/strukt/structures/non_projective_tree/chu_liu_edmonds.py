@@ -118,7 +118,7 @@ def _contract(single_root: bool, nodes: Nodes) -> int:
 
 @inner
 def _best_head(scores: Array, single_root: bool) -> int:
-    """Return the best head of a node, -1 for none; with a single root, the root only if there is no other."""
+    """Return the best head of a node, -1 for none; with a single root, the root only if it is the only one."""
     head, top = -1, -np.inf
     for h in range(int(single_root), scores.shape[0]):
         if scores[h] > top:
@@ -130,7 +130,7 @@ def _best_head(scores: Array, single_root: bool) -> int:
 
 @inner
 def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
-    """Contract the nodes of ``cycle`` to the node ``name``; update ``owner``, the outermost node of each word.
+    """Contract the nodes of ``cycle`` into the node ``name``; update ``owner``, the outermost node of each word.
 
     A head of the new node displaces the head that one of the members has chosen.
     """

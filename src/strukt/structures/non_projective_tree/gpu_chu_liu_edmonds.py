@@ -35,7 +35,10 @@ def words_of(words, node, length, width, h):
 
 @triton.jit
 def best_head(row, h, SINGLE: tl.constexpr, B: tl.constexpr):
-    """Return the best head, the first of several, B if there is none; if SINGLE, the root only if it is alone."""
+    """Return the head with the best score in ``row (B,)``, the first in case of ties; B if all are -inf.
+
+    If SINGLE, return the root only if no other head is possible.
+    """
     others = row
     if SINGLE:
         others = tl.where(h == 0, float("-inf"), row)
@@ -49,7 +52,7 @@ def merge(
     arcs, scores, words, path, low, depth, chosen, parent, owner, name, length, width, h, B: tl.constexpr,
     D: tl.constexpr,
 ):  # fmt: skip
-    """Contract the nodes ``low`` to ``depth - 1`` of a path, a cycle, to the node ``name``.
+    """Contract the nodes ``low`` to ``depth - 1`` of a path, a cycle, into the node ``name``.
 
     Return the new parents of nodes, and the new owners of words. Store the scores and words of the new node.
     """
@@ -75,7 +78,7 @@ def merge(
 def contract(arcs, scores, words, length, width, SINGLE: tl.constexpr, B: tl.constexpr, D: tl.constexpr):
     """Choose a head for each node, and contract cycles.
 
-    Return the heads of nodes, their parents, and their number, 0 if a node has no head.
+    Return the heads of nodes, their parents, and the number of nodes with the root; 0 if a node has no head.
     """
     h, nodes = tl.arange(0, B), tl.arange(0, D)
     owner = h

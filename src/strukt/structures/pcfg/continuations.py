@@ -69,10 +69,10 @@ class Reading(NamedTuple):
 
 
 def reading(grammar: Rules, transitions: Tensor, accepting: Tensor, classes: Tensor, longest: int) -> Reading:
-    """Return the automaton with the tables of up to ``longest`` future words.
+    """Return the automaton with the tables of 1 to ``longest`` future words.
 
-    Takes O(n^2 q^3 u^2 + n q^2 u^3 + (q c + v) p) time and O(n q^2 u + q^2 u^2 + (q c + v) p) memory, for n words
-    and u = s + p symbols.
+    The shapes of ``transitions``, ``accepting`` and ``classes`` are in `Reading`. Takes O(n^2 q^3 u^2 + n q^2 u^3
+    + (q c + v) p) time and O(n q^2 u + q^2 u^2 + (q c + v) p) memory, for n = ``longest`` and u = s + p symbols.
     """
     chances = grammar.emission.new_zeros(transitions.shape[1], grammar.emission.shape[1])
     chances = chances.index_add(0, classes, grammar.emission)

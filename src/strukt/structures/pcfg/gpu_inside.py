@@ -82,7 +82,11 @@ def sum_of_parts(mantissas, exponents, place, parts, part, live, R: tl.constexpr
 
 @triton.jit
 def weights_of(spans, item_step, start_step, end_step, label_step, item, start, width, label, on):
-    """Return the exponentials of the scores of spans as mantissas and exponents; 1 where ``on`` is False."""
+    """Return the exponentials of the scores of a tile of spans, as mantissas and exponents ``(R, C)``.
+
+    They are 1 where ``on (R, C)`` is False. ``item`` and ``start`` are ``(R,)``, ``label`` is ``(C,)``; see
+    `spans_of`.
+    """
     place = item * item_step + start * start_step + (start + width) * end_step
     return number_of(tl.load(spans + place[:, None] + label[None, :] * label_step, on, 0.0))
 

@@ -49,7 +49,10 @@ def plain_products(am, ae, bm, be, out, count, B: tl.constexpr):
 
 @triton.jit
 def split(scores, mantissas, exponents, count, B: tl.constexpr):
-    """Write the exponentials of ``scores (count,)`` as ``mantissas`` and ``exponents``, also ``(count,)``."""
+    """Write the exponentials of ``scores (count,)`` as settled ``mantissas`` and ``exponents (count,)``.
+
+    They are 0 for -inf; +inf and NaN stay.
+    """
     x = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     live = x < count
     score = tl.load(scores + x, live, 0.0).to(tl.float64)

@@ -27,12 +27,12 @@ class Around(NamedTuple):
     """The outside sums of cells, and the uses of weights.
 
     Attributes:
-        weighed: The outside sum of each cell, times the weight of the row that makes it.
+        weighted: The outside sum of each cell, times the weight of the row that makes it.
         bare: The outside sum of each cell.
         parts: ``(batch, weights)``, the uses of weights, times the factors of items.
     """
 
-    weighed: Numbers
+    weighted: Numbers
     bare: Numbers
     parts: Tensor
 

@@ -123,7 +123,10 @@ def terms_from(start, K: tl.constexpr, TALL: tl.constexpr):
 
 @triton.jit
 def run_of(first, k, step, TALL: tl.constexpr):
-    """Return the entries ``first + k * step`` of the runs of rows; -1 where ``first`` is negative."""
+    """Return the indices ``first + k * step`` of terms in the run of each row, as a tile; -1 where ``first`` is.
+
+    ``first`` and ``step`` are ``(B,)``; ``k`` is from `terms_from`.
+    """
     first = beside(first, TALL)
     return tl.where(first >= 0, first + k * beside(step, TALL), -1)
 

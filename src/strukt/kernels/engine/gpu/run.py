@@ -77,24 +77,24 @@ class Run:
     def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
         """Return the outside sums of cells, and the uses of weights times ``factors (batch,)``.
 
-        If ``keep``, ``bare`` has the sums without the weights of rows; else it is the same as ``weighed``.
+        If ``keep``, ``bare`` has the sums without the weights of rows; else it is the same as ``weighted``.
         """
-        table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
-        bare = self.numbers() if keep else weighed
+        table, tile, weighted = self.table, self._fitting(self.table.use_tile), self.numbers()
+        bare = self.numbers() if keep else weighted
         parts = self.place_scores.new_empty(self.batch, self.count)
         self._launch(
             inside_outside.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights,
-            *chart.pair, *weighed.pair, *bare.pair, factors.contiguous(), parts, table.cells,
+            *chart.pair, *weighted.pair, *bare.pair, factors.contiguous(), parts, table.cells,
             *self._steps(chart), self.count, keep, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
                 inside_outside.weights_of_terms, (self.batch, table.weight_longest.shape[1]), table.ends,
-                table.ends.shape[1], *self._weight_uses, self.index, *self.weights, *chart.pair, *weighed.pair,
+                table.ends.shape[1], *self._weight_uses, self.index, *self.weights, *chart.pair, *weighted.pair,
                 factors.contiguous(), parts, *self._steps(chart), self.count, *tile, **_options(tile),
             )  # fmt: skip
-        return Around(weighed, bare, parts)
+        return Around(weighted, bare, parts)
 
     def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
         """Return the growth of cells along ``direction (batch, weights)``.
@@ -128,14 +128,14 @@ class Run:
         )  # fmt: skip
         self._launch(
             growth.outside, (self.batch,), *self._rows, *self._cell_uses[1:], self.index, *self.weights,
-            *chart.pair, *around.weighed.pair, *around.bare.pair, *shared, outer, around.parts, changes,
+            *chart.pair, *around.weighted.pair, *around.bare.pair, *shared, outer, around.parts, changes,
             table.cells, *self._steps(chart), self.count, grown.surprise, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
                 growth.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses,
-                *self.weights, *chart.pair, *around.weighed.pair, *shared, outer, grown.total, around.parts,
+                *self.weights, *chart.pair, *around.weighted.pair, *shared, outer, grown.total, around.parts,
                 changes, table.cells, *self._steps(chart), self.count, grown.surprise, *tile, **_options(tile),
             )  # fmt: skip
         return changes

@@ -52,7 +52,7 @@ class Emission(abc.ABC):
     @property
     @abc.abstractmethod
     def parameters(self) -> Parameters:
-        """The tensors of parameters."""
+        """The tensors of parameters; the first axis of the first one is that of the z states."""
 
     @property
     def states(self) -> int:
