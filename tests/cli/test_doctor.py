@@ -139,7 +139,7 @@ def test_verdicts_that_differ_stand_beside_each_other():
         ("Trees", "cpu", "mode", "ok"),
     ]
     assert list(doctor._by_structure(verdicts)) == [
-        ("Chain", "cpu", "ok: mode; differs: topk"),
+        ("Chain", "cpu", "ok: 1 of 2; differs: topk"),
         ("Trees", "cpu", "ok"),
     ]
 

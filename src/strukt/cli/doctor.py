@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from strukt.cli.options import Parser
@@ -17,6 +17,7 @@ PACKAGES = (
     "numpy",
     "scipy",
     "numba",
+    "triton",
     "safetensors",
     "lightning",
     "jsonargparse",
@@ -58,7 +59,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _by_structure(verdicts: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each structure and backend: the verdict on all kernels, or the kernels with each verdict.
+    """Yield a row for each structure and backend: the verdict on its kernels.
 
     Args:
         verdicts: Structure, backend, operator and verdict, as `check_kernels` yields them.
@@ -67,8 +68,16 @@ def _by_structure(verdicts: Iterable[tuple[str, str, str, str]]) -> Iterator[tup
     for structure, backend, oracle, verdict in verdicts:
         kernels.setdefault((structure, backend), {}).setdefault(verdict, []).append(oracle)
     for (structure, backend), by_verdict in kernels.items():
-        several = "; ".join(f"{verdict}: {', '.join(oracles)}" for verdict, oracles in by_verdict.items())
-        yield structure, backend, several if len(by_verdict) > 1 else next(iter(by_verdict))
+        yield structure, backend, next(iter(by_verdict)) if len(by_verdict) == 1 else _several(by_verdict)
+
+
+def _several(by_verdict: Mapping[str, list[str]]) -> str:
+    """Return verdicts that differ as one line: the number of good kernels, and the others that were checked."""
+    from strukt.cli.self_check import NOT_CHECKED
+
+    good, total = len(by_verdict.get("ok", ())), sum(map(len, by_verdict.values()))
+    bad = {each: oracles for each, oracles in by_verdict.items() if each not in ("ok", NOT_CHECKED)}
+    return "; ".join([f"ok: {good} of {total}", *(f"{each}: {', '.join(bad[each])}" for each in bad)])
 
 
 def versions() -> list[tuple[str, str]]:

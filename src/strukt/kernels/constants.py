@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import is_plain
+from strukt.kernels.memory import is_capturing
 
 MOST = 64
 """The largest number of tensors that are kept: a schedule of a parameter may have any number of values."""
@@ -29,10 +30,10 @@ def constant(value: float, device: torch.device) -> Tensor:
     is_eager = is_plain()  # first: torch.compile would guard a dictionary that it reads
     if is_eager and (kept := _kept.get((value, device))) is not None:
         return kept
-    if not is_eager or len(_kept) >= MOST or _is_capturing(device):
-        return torch.tensor(value, dtype=torch.float64, device=device)
+    if not is_eager or len(_kept) >= MOST or is_capturing(device):  # in its memory
+        return torch.full((), value, dtype=torch.float64, device=device)  # waits for no copy
     with torch.inference_mode(mode=False):  # autograd saves no tensors of the inference mode
-        result = _kept[value, device] = torch.tensor(value, dtype=torch.float64, device=device)
+        result = _kept[value, device] = torch.full((), value, dtype=torch.float64, device=device)
     _numbers[device, result.data_ptr()] = value
     return result
 
@@ -41,7 +42,3 @@ def number(tensor: Tensor) -> float | None:
     """Return the value of all entries of a tensor if it is a kept `constant`, perhaps expanded; else None."""
     return _numbers.get((tensor.device, tensor.data_ptr())) if is_plain() else None
 
-
-def _is_capturing(device: torch.device) -> bool:
-    """Return True if a CUDA graph is being captured: tensors made now are in its memory and must not be kept."""
-    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()

@@ -98,6 +98,11 @@ def no_events(*shape: int) -> Tensor:
     return filled(shape, -1, torch.int64)
 
 
+def is_capturing(device: torch.device) -> bool:
+    """Return True if a CUDA graph is being captured, which will read and write the memory that is used now."""
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
+
 def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
     """Return ``count`` numbers from the first boundary of a cache line on, in an array of bytes."""
     return np.frombuffer(whole, dtype, count, -whole.ctypes.data % LINE)

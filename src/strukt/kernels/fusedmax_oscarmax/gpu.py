@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.memory import MOST_ON_GPU
 
 ROWS = 32
@@ -34,7 +34,7 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
     workspace = scores.new_empty(programs, NUMBERS, d, ROWS, dtype=torch.float64)
     arrays = scores.detach().contiguous(), weight.detach().double().contiguous(), result, workspace
     with device_of(scores):
-        gpu_variation.variation[(programs,)](*arrays, rows, d, ROWS, num_warps=1)
+        launcher(gpu_variation.variation, (programs,))(*arrays, rows, d, ROWS, num_warps=1)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.magnitude import gpu_look
 
 BLOCK = 4096
@@ -25,5 +25,5 @@ def are_ordinary(values: tuple[Tensor, ...], bound: float) -> bool:
             stored = score.detach()[tuple(slice(1 if stride == 0 else None) for stride in score.stride())]
             if stored.numel():
                 blocks = -(-stored.numel() // BLOCK)
-                gpu_look.find_odd[(blocks,)](stored.contiguous(), is_odd, stored.numel(), bound, BLOCK)
+                launcher(gpu_look.find_odd, (blocks,))(stored.contiguous(), is_odd, stored.numel(), bound, BLOCK)
     return not is_odd.item()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.places import reference
 from strukt.kernels.places.reference import Places
 
@@ -29,7 +29,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
     result = torch.empty_like(log_partition)
     rows = tuple(score.detach().contiguous() for score in scores)
     with device_of(result):
-        gpu_sums.log_prob[(len(result),)](
+        launcher(gpu_sums.log_prob, (len(result),))(
             rows, *_arguments(rows, places), log_partition.contiguous(), result, len(rows), BLOCK
         )
     return result
@@ -42,7 +42,7 @@ def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     result = torch.empty_like(log_prob)
     with device_of(result):
         grads, log_probs, blocks = grad.contiguous(), log_prob.contiguous(), -(-len(result) // BLOCK)
-        gpu_sums.opposites[(blocks,)](grads, log_probs, result, len(result), BLOCK)
+        launcher(gpu_sums.opposites, (blocks,))(grads, log_probs, result, len(result), BLOCK)
     return result
 
 
@@ -58,7 +58,7 @@ def subtract(parts: Scores, places: Places, weight: Tensor) -> None:
         reference.subtract(parts, places, weight)
         return
     with device_of(weight):
-        gpu_sums.subtract[(len(weight),)](
+        launcher(gpu_sums.subtract, (len(weight),))(
             parts, *_arguments(parts, places), weight.contiguous(), len(parts), BLOCK
         )
 

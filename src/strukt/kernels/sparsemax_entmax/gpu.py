@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.constants import number
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.sparsemax_entmax.derivatives import MOST
 
 REGISTERS = {torch.float32: 1, torch.float64: 4}
@@ -79,7 +79,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
     known, block = number(alpha), _block(d)
     result = torch.empty(rows, dtype=torch.float64, device=points.device)
     with device_of(result):
-        gpu_gain.gain[(rows,)](
+        launcher(gpu_gain.gain, (rows,))(
             scores.contiguous(), points.contiguous(), centres.contiguous(), alpha, result, d,
             alpha.stride(0) if known is None else 0, known if known in FORWARD else 0.0, block,
             num_warps=_warps(block),
@@ -95,7 +95,7 @@ def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
     block = _block(d)
     result = torch.empty_like(points, memory_format=torch.contiguous_format)
     with device_of(result):
-        gpu_gain.residual[(rows, -(-d // block))](
+        launcher(gpu_gain.residual, (rows, -(-d // block)))(
             scale.contiguous(), points.contiguous(), target.contiguous(), result, d,
             not target.is_floating_point(), block, num_warps=_warps(block * REGISTERS[points.dtype]),
         )  # fmt: skip
@@ -121,7 +121,7 @@ def _launch(
     result = torch.empty_like(inputs[-1], memory_format=torch.contiguous_format)
     tiles, warps = _tiles(d, REGISTERS[result.dtype] * factors.get(compiled, ANY), stride == 0)
     with device_of(result):
-        kernel[(-(-rows // tiles.rows),)](
+        launcher(kernel, (-(-rows // tiles.rows),))(
             *(each.detach().contiguous() for each in inputs), alpha.detach(), result, rows, d, stride, compiled,
             constant, *tiles, num_warps=warps,
         )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.backend import Gpu, width
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.structures.ctc import forward
 
@@ -87,7 +87,7 @@ def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tens
     chart, result = logits.new_empty(shape, dtype=torch.float64), logits.new_empty(len(logits))
     size = _block(states)
     with device_of(logits):
-        gpu_forward_backward.inside[(len(logits),)](
+        launcher(gpu_forward_backward.inside, (len(logits),))(
             *_items(logits, lengths, states, target_lengths), *_numbers(chart, logits, states), result, size,
             **_options(size),
         )  # fmt: skip
@@ -111,8 +111,10 @@ def outside(
     shares, result = logits.new_empty(batch, n, 2, places), logits.new_empty(logits.shape)
     tile = max(TILE // size, 1)
     with device_of(logits):
-        gpu_forward_backward.outside[(batch,)](*items, *numbers, n, *passed, order, shares, size, **_options(size))
-        gpu_forward_backward.add_labels[(batch, -(-n // tile))](
+        launcher(gpu_forward_backward.outside, (batch,))(
+            *items, *numbers, n, *passed, order, shares, size, **_options(size)
+        )
+        launcher(gpu_forward_backward.add_labels, (batch, -(-n // tile)))(
             *items[4:], *numbers, n, order, shares, weights, weights.stride(0), result, tile, size, TILE // tile,
         )  # fmt: skip
     return result
@@ -127,7 +129,7 @@ def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
     ways = states.new_empty(batch, n, places, dtype=torch.int8)
     events, scores = states.new_empty(batch, n), logits.new_empty(batch)
     with device_of(logits):
-        gpu_viterbi.best[(batch,)](
+        launcher(gpu_viterbi.best, (batch,))(
             *_items(logits, lengths, states, target_lengths), n, passed, ways, events, scores, size,
             **_options(size),
         )  # fmt: skip
@@ -163,5 +165,5 @@ def _block(states: Tensor) -> int:
 
 
 def _options(size: int) -> dict[str, int]:
-    """Return launch options: a thread for each place, up to 512; no pipelining, as loops read what they wrote."""
-    return {"num_warps": min(max(size // 32, 1), 16), "num_stages": 1}
+    """Return launch options: a thread for each place, up to 512."""
+    return {"num_warps": min(max(size // 32, 1), 16)}

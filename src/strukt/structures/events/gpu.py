@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.structures.events import gpu_paths, gpu_sequences, gpu_trees
 from strukt.structures.events.reference import (  # noqa: F401
     are_spanning_trees,
@@ -100,7 +100,7 @@ def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]
     inputs, total = (spans.contiguous(), codes.contiguous()), rows * count * bits
     with device_of(spans):
         grid = (-(-total // BLOCK),)
-        gpu_trees.bit_places[grid](*inputs, positive, negative, total, bits, BLOCK)
+        launcher(gpu_trees.bit_places, grid)(*inputs, positive, negative, total, bits, BLOCK)
     return positive, negative
 
 
@@ -126,7 +126,7 @@ def _launch(kernel: Any, *arguments: Any, **constants: Any) -> None:
     """
     tensors = (each.contiguous() if isinstance(each, Tensor) else each for each in arguments)
     with device_of(arguments[0]):
-        kernel[(len(arguments[0]),)](*tensors, **constants, num_warps=1 if constants["B"] <= 256 else 4)
+        launcher(kernel, (len(arguments[0]),))(*tensors, **constants, num_warps=1 if constants["B"] <= 256 else 4)
 
 
 def _mask(events: Tensor) -> Tensor:

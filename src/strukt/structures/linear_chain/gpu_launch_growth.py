@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.structures.linear_chain.gpu_arguments import matrices_of, views_of
 from strukt.structures.linear_chain.gpu_launch_scan import (
     any_scores,
@@ -46,7 +46,7 @@ def derivative(
     tags = torch.empty_like(unary, memory_format=torch.contiguous_format)
     pairs = unary.new_empty(batch, steps if separate else blocks, c, c)
     with device_of(unary):
-        gpu_scan_derivative.derivative[(batch, blocks)](
+        launcher(gpu_scan_derivative.derivative, (batch, blocks))(
             *grown.inputs, *views_of(chart.contiguous(), unary), grown.borders,
             *_numbers(unary, batch, blocks, sizes["SIZE"] + 1, c), weights.contiguous(), tags, pairs,
             c * c if separate else 0, n, c, blocks, PER_STEP=grown.per_step, SEPARATE=separate, **sizes,
@@ -113,10 +113,12 @@ def _grown(unary: Tensor, transition: Tensor, lengths: Tensor, moves: Tensor, pa
     strides = directions.group_step, directions.step, directions.sharing
     inputs = unary.contiguous(), *matrices, moves.contiguous(), directions.scores, *strides
     with device_of(unary):
-        gpu_scan_growth.multiply_blocks[(batch, blocks, -(-c // rows))](
+        launcher(gpu_scan_growth.multiply_blocks, (batch, blocks, -(-c // rows)))(
             *inputs, *products, n, c, blocks, PER_STEP=matrices.per_step, ROWS=rows, **sizes
         )
-        gpu_scan_growth.sweep[(batch, 2)](*products, matrices.lengths, borders, slopes, c, blocks, **sizes)
+        launcher(gpu_scan_growth.sweep, (batch, 2))(
+            *products, matrices.lengths, borders, slopes, c, blocks, **sizes
+        )
     return _Grown(inputs, matrices.per_step, borders, slopes)
 
 
@@ -129,7 +131,7 @@ def _surprises(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tens
     pairs = unary.new_empty(batch, n - 1, c, c)
     matrices, (_, chart) = matrices_of(unary, transition, lengths), inside(unary, transition, lengths)
     with device_of(unary):
-        gpu_scan_surprises.surprises[(batch, blocks)](
+        launcher(gpu_scan_surprises.surprises, (batch, blocks))(
             unary.contiguous(), *matrices, *views_of(chart, unary), tags, pairs, n, c, blocks,
             PER_STEP=matrices.per_step, **sizes_of(unary),
         )  # fmt: skip

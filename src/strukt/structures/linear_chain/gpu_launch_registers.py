@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.structures.linear_chain.gpu_arguments import (
     Matrices,
     chart_shape,
@@ -42,7 +42,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     result = unary.new_empty(len(unary))
     scores, pairs, sizes = _inputs(unary, transition, lengths)
     with device_of(unary):
-        gpu_forward.inside[(len(unary),)](
+        launcher(gpu_forward.inside, (len(unary),))(
             scores,
             *pairs,
             *views_of(chart, unary),
@@ -66,7 +66,7 @@ def outside(
     messages, powers = unary.new_empty(batch, 2, c), unary.new_empty(batch, 2, c, dtype=torch.int32)
     scores, matrices, sizes = _inputs(unary, transition, lengths)
     with device_of(unary):
-        gpu_backward.outside[(batch,)](
+        launcher(gpu_backward.outside, (batch,))(
             scores, *matrices, *views_of(chart.contiguous(), unary), messages, powers, weights.contiguous(), tags,
             pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=min(sizes["C"], TILE), **sizes,
         )  # fmt: skip
@@ -82,8 +82,8 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     tags = lengths.new_empty(batch, n, dtype=torch.int64)
     scores, pairs, sizes = _inputs(unary, transition, lengths)
     with device_of(unary):
-        gpu_viterbi.inside[(batch,)](scores, *pairs, ways, score, n, c, **sizes)
-        gpu_viterbi.walk[(batch,)](*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
+        launcher(gpu_viterbi.inside, (batch,))(scores, *pairs, ways, score, n, c, **sizes)
+        launcher(gpu_viterbi.walk, (batch,))(*pairs, ways, score, tags, n, c, C=sizes["C"], num_warps=1)
     return tags, score
 
 
@@ -93,5 +93,5 @@ def _inputs(
     """Return the scores of tags, the scores of pairs as `Matrices`, and the constants of a launch."""
     pairs, size = matrices_of(unary, transition, lengths), padded(unary.shape[2])
     warps = max(size * size * unary.element_size() // OF_WARP, 1)  # with one, sums over tags need no barriers
-    sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": warps, "num_stages": 1}
+    sizes = {"column": 1, "PER_STEP": pairs.per_step, "C": size, "num_warps": warps}
     return unary.contiguous(), pairs, sizes

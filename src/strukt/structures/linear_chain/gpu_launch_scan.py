@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.structures.linear_chain.gpu_arguments import is_known, matrices_of, of_groups, padded, views_of
 
 any_scores = True
@@ -82,10 +82,10 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     products = numbers, torch.empty_like(numbers, dtype=torch.int32)
     matrices, rows = matrices_of(unary, transition, lengths), rows_of(unary)
     with device_of(unary):
-        gpu_scan.multiply_blocks[(batch, blocks, -(-c // rows))](
+        launcher(gpu_scan.multiply_blocks, (batch, blocks, -(-c // rows)))(
             unary.contiguous(), *matrices, *products, n, c, blocks, PER_STEP=matrices.per_step, ROWS=rows, **sizes
         )
-        gpu_scan.sweep[(batch, 2)](
+        launcher(gpu_scan.sweep, (batch, 2))(
             *products, matrices.lengths, *views_of(chart, unary), result, c, blocks, **sizes
         )
     return result, chart
@@ -104,7 +104,7 @@ def outside(
     numbers = unary.new_empty(batch, blocks, sizes["SIZE"] + 1, c)
     matrices = matrices_of(unary, transition, lengths)
     with device_of(unary):
-        gpu_scan_backward.outside[(batch, blocks)](
+        launcher(gpu_scan_backward.outside, (batch, blocks))(
             unary.contiguous(), *matrices, *views_of(chart.contiguous(), unary), numbers,
             torch.empty_like(numbers, dtype=torch.int32), weights.contiguous(), tags, pairs,
             c * c if separate else 0, n, c, blocks, PER_STEP=matrices.per_step, SEPARATE=separate, **sizes,
@@ -126,15 +126,21 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     unary_scores, matrices = unary.contiguous(), matrices_of(unary, transition, lengths)
     per_step, rows, size = matrices.per_step, rows_of(unary), {"SIZE": sizes["SIZE"], "num_warps": 1}
     with device_of(unary):
-        gpu_scan_viterbi.multiply_blocks[(batch, blocks, -(-c // rows))](
+        launcher(gpu_scan_viterbi.multiply_blocks, (batch, blocks, -(-c // rows)))(
             unary_scores, *matrices, products, n, c, blocks, PER_STEP=per_step, ROWS=rows, **sizes
         )
-        gpu_scan_viterbi.sweep[(batch,)](products, matrices.lengths, borders, score, lasts, c, blocks, **sizes)
-        gpu_scan_viterbi.inside[(batch, blocks)](
+        launcher(gpu_scan_viterbi.sweep, (batch,))(
+            products, matrices.lengths, borders, score, lasts, c, blocks, **sizes
+        )
+        launcher(gpu_scan_viterbi.inside, (batch, blocks))(
             unary_scores, *matrices, borders, choices, origins, n, c, blocks, PER_STEP=per_step, **sizes
         )
-        gpu_scan_viterbi.walk_borders[(batch,)](matrices.lengths, lasts, origins, ends, c, blocks, **size)
-        gpu_scan_viterbi.walk[(batch, blocks)](matrices.lengths, score, choices, ends, tags, n, c, blocks, **size)
+        launcher(gpu_scan_viterbi.walk_borders, (batch,))(
+            matrices.lengths, lasts, origins, ends, c, blocks, **size
+        )
+        launcher(gpu_scan_viterbi.walk, (batch, blocks))(
+            matrices.lengths, score, choices, ends, tags, n, c, blocks, **size
+        )
     return tags, score
 
 
@@ -163,4 +169,4 @@ def rows_of(unary: Tensor) -> int:
 def sizes_of(unary: Tensor) -> dict[str, Any]:
     """Return the compile-time constants of the kernels; they run in one warp, which needs no barriers."""
     _, n, c = unary.shape
-    return {"C": padded(c), "SIZE": size_of(n), "num_warps": 1, "num_stages": 1}
+    return {"C": padded(c), "SIZE": size_of(n), "num_warps": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.engine.gpu.precision import input_precision
 from strukt.structures.linear_chain.gpu_arguments import (
     Matrices,
@@ -36,7 +36,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     result, matrices = unary.new_empty(len(unary)), matrices_of(unary, transition, lengths)
     highest, least = _measured(transition, matrices)
     with device_of(unary):
-        gpu_tiles.inside[(len(unary),)](
+        launcher(gpu_tiles.inside, (len(unary),))(
             unary.contiguous(), *matrices, highest, least, highest.shape[1], int(matrices.per_step),
             *views_of(chart, unary), result, *unary.shape[1:], TILE=PAIRS, **_sizes(unary),
         )  # fmt: skip
@@ -57,15 +57,15 @@ def outside(
     highest, _ = _measured(transition, matrices)
     views = views_of(chart.contiguous(), unary)
     with device_of(unary):
-        gpu_tiles.outside[(batch,)](
+        launcher(gpu_tiles.outside, (batch,))(
             unary.contiguous(), *matrices, highest, steps, int(matrices.per_step), *views, messages, powers,
             factors, tags, pairs, 0 if steps == 1 else c * c, n, c, SEPARATE=steps != 1, TILE=PAIRS,
             **_sizes(unary),
         )  # fmt: skip
         if steps == 1:
-            gpu_tiles.add_pairs[(batch, -(-c // PAIRS), -(-c // PAIRS))](
+            launcher(gpu_tiles.add_pairs, (batch, -(-c // PAIRS), -(-c // PAIRS)))(
                 matrices.scores, matrices.group_step, matrices.lengths, matrices.sharing, highest, *views,
-                messages, factors, pairs, n, c, B=PAIRS, PRECISION=input_precision(),
+                messages, factors, pairs, n, c, B=PAIRS, PRECISION=input_precision(), num_stages=3,
             )  # fmt: skip
     return tags, of_groups(pairs, groups)
 
@@ -79,8 +79,8 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     tags = lengths.new_empty(batch, n, dtype=torch.int64)
     matrices, sizes = matrices_of(unary, transition, lengths), _sizes(unary)
     with device_of(unary):
-        gpu_tiles.viterbi[(batch,)](unary.contiguous(), *matrices, ways, score, n, c, **sizes)
-        gpu_viterbi.walk[(batch,)](*matrices, ways, score, tags, n, c, C=sizes["C"], num_warps=4)
+        launcher(gpu_tiles.viterbi, (batch,))(unary.contiguous(), *matrices, ways, score, n, c, **sizes)
+        launcher(gpu_viterbi.walk, (batch,))(*matrices, ways, score, tags, n, c, C=sizes["C"], num_warps=4)
     return tags, score
 
 
@@ -91,7 +91,7 @@ def _measured(transition: Tensor, matrices: Matrices) -> tuple[Tensor, Tensor]:
     groups, steps, c = transition.shape[:3]
     highest, least = transition.new_empty(groups, steps), transition.new_empty(groups, steps)
     with device_of(transition):
-        gpu_tiles.measure[(groups * steps,)](*matrices[:3], steps, highest, least, c, B=1024)
+        launcher(gpu_tiles.measure, (groups * steps,))(*matrices[:3], steps, highest, least, c, B=1024)
     return highest, least
 
 
@@ -99,4 +99,4 @@ def _sizes(unary: Tensor) -> dict[str, int]:
     """Return the compile-time constants of the kernels."""
     size = padded(unary.shape[2])
     depth = max(TILE // (size * unary.element_size()), 8)
-    return {"C": size, "K": depth, "num_warps": 8, "num_stages": 1}  # more warps have too few registers each
+    return {"C": size, "K": depth, "num_warps": 8}  # more warps have too few registers each

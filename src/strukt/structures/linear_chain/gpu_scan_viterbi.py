@@ -83,7 +83,7 @@ def sweep(products, lengths, borders, best_scores, lasts, c, blocks, C: tl.const
     score, last = tl.max(best, 0, return_indices=True)
     score = tl.where(length > 0, total + score, 0.0)
     tl.store(best_scores + item + tl.zeros([1], tl.int32), score.to(best_scores.dtype.element_ty))
-    tl.store(lasts + item, last)
+    tl.store(lasts + item, tl.minimum(last, c - 1))  # NaN may lead to the padding
 
 
 @triton.jit
@@ -125,6 +125,7 @@ def inside(
         if t > 0:
             top = finite(tl.max(best, 0))
             best, chosen = tl.max(best[:, None] + pairs, 0, return_indices=True)
+            chosen = tl.minimum(chosen, c - 1)  # NaN may lead to the padding
             origin = tl.sum(tl.where(tag[:, None] == chosen[None, :], origin[:, None], 0), 0)
             best -= top
             tl.store(choices + t * c + tag, chosen.to(tl.int8), tag < c)

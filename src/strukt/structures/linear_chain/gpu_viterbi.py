@@ -80,7 +80,7 @@ def walk(transition, group_step, step, lengths, sharing, ways, best_scores, tags
     best = tl.load(ways + (length - 1) * c + tag, tags_if(length > 0, tag, c), float("-inf"))
     for back in range(length):
         t = length - 1 - back
-        chosen = tl.argmax(best, 0)
+        chosen = tl.minimum(tl.argmax(best, 0), c - 1)  # NaN may lead to the padding
         tl.store(tags + t, chosen.to(tl.int64))
         some = tags_if(t > 0, tag, c)
         pairs = tl.load(transition + (t - 1).to(tl.int64) * step + tag * c + chosen, some, float("-inf"))

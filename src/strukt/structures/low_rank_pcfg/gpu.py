@@ -15,7 +15,7 @@ from torch import Tensor
 from strukt.kernels import detour, dispatch
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.gradients import group_sums
 from strukt.kernels.memory import MOST_ON_GPU
 from strukt.kernels.semiring import NEG_INF
@@ -138,7 +138,7 @@ def _draw(work: Inputs, memory: Tensor, lengths: Tensor, events: Tensor) -> None
     tables = (each.contiguous() for each in weights[:3])
     if count:
         with device_of(memory):
-            gpu_sample.walk[(batch * count,)](
+            launcher(gpu_sample.walk, (batch * count,))(
                 memory, labels, words.contiguous(), *tables, batch // work.groups, lengths, seeds, queue, events,
                 count, n, s, words.shape[2], rank, C=BLOCK,
             )  # fmt: skip

@@ -6,7 +6,6 @@ the scores of the words' best heads ``(n,)``, and 32-bit exponents of the factor
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -14,7 +13,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import detour, dispatch
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.array_cache import DeviceCache
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.interpreted import current, interpreting
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.non_projective_tree import halves
@@ -24,6 +24,8 @@ from strukt.structures.non_projective_tree.max_marginals import ROOTS
 
 any_scores = True
 """True: results are exact for scores of any magnitude, so that no item needs the reference."""
+
+_PLANS: DeviceCache[tuple[Tensor, int]] = DeviceCache()
 
 
 def fits(arcs: Tensor, *_: Any) -> bool:
@@ -133,7 +135,7 @@ def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tens
     cycles = arcs.new_empty(arcs.shape, dtype=torch.float64)
     words, block = arcs.new_empty(arcs.shape, dtype=torch.int32), 1 << n.bit_length()
     with device_of(arcs):
-        gpu_chu_liu_edmonds.best[(batch,)](
+        launcher(gpu_chu_liu_edmonds.best, (batch,))(
             arcs.detach().contiguous(), lengths.contiguous(), cycles, words, heads, score, n, single_root, B=block,
             D=2 * block, num_warps=warps(block),
         )  # fmt: skip
@@ -150,19 +152,22 @@ def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     memory, reached = (trees.new_empty(batch, each) for each in (size, 2 * n * n))
     result, arguments = arcs.new_empty(arcs.shape), (arcs.detach().contiguous(), lengths.contiguous())
     with device_of(arcs):
-        gpu_max_marginals.max_marginals[(batch,)](
+        launcher(gpu_max_marginals.max_marginals, (batch,))(
             *arguments, trees, blocks, blocks.shape[1], memory, size, reached, result, n, single_root, 16, 64,
-            num_warps=4, num_stages=1,
+            num_warps=4,
         )  # fmt: skip
     return result
 
 
-@functools.lru_cache(64)
 def _plan(n: int, device: torch.device) -> tuple[Tensor, int]:
     """Return the blocks of `halves.plan`, transposed to ``(6, blocks)``, and the total size of its matrices."""
-    with interpreting():
-        blocks, size = current(halves.plan)(n, ROOTS)
-    return torch.from_numpy(blocks.T.astype("int32")).to(device).contiguous(), int(size)
+
+    def made() -> tuple[Tensor, int]:
+        with interpreting():
+            blocks, size = current(halves.plan)(n, ROOTS)
+        return torch.from_numpy(blocks.T.astype("int32")).to(device).contiguous(), int(size)
+
+    return _PLANS.get_on(device, n, made)
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
@@ -184,12 +189,12 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     shares, block = arcs.new_empty(arcs.shape, dtype=torch.float64), 1 << n.bit_length()
     sizes, options = (n, count, MOST_STEPS * n), {"B": block, "num_warps": warps(block)}
     with device_of(arcs):
-        gpu_wilson.write_shares[(batch * n,)](
+        launcher(gpu_wilson.write_shares, (batch * n,))(
             arcs.detach().contiguous(), lengths, shares, n, single_root, **options
         )
         if count:
             arguments = shares, roots.double().contiguous(), lengths, seeds, heads, unfinished
-            gpu_wilson.walk[(batch * count,)](*arguments, *sizes, single_root, **options)
+            launcher(gpu_wilson.walk, (batch * count,))(*arguments, *sizes, single_root, **options)
     if unfinished.any():
         _draw_unfinished(arcs, lengths, single_root, unfinished, heads)
     return heads, log_partition
@@ -248,14 +253,12 @@ def _as_numbers(memory: Tensor) -> tuple[Tensor, Tensor]:
 def _launch(name: str, arcs: Tensor, lengths: Tensor, single_root: bool, *more: Tensor | None) -> None:
     """Launch a kernel of `gpu_matrix_tree` with one program for each item.
 
-    There is no pipelining (one stage), because loops read numbers that they wrote. A program works on tiles of 32
-    rows and 64 columns of a matrix: larger tiles would not fit into registers.
+    A program works on tiles of 32 rows and 64 columns of a matrix: larger tiles would not fit into registers.
     """
     from strukt.structures.non_projective_tree import gpu_matrix_tree  # needs Triton
 
     batch, n, _ = arcs.shape
     with device_of(arcs):
-        getattr(gpu_matrix_tree, name)[(batch,)](
+        launcher(getattr(gpu_matrix_tree, name), (batch,))(
             arcs.detach().contiguous(), lengths.contiguous(), *more, n, single_root, 32, 64, num_warps=16,
-            num_stages=1,
         )  # fmt: skip

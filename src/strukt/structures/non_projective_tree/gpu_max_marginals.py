@@ -61,12 +61,12 @@ def normalise(row, k, C: tl.constexpr):
 
     A root of order 1 counts only if there is no other head.
     """
-    pivot = tl.full([1], NOTHING, tl.float64)
+    pivot, lone = tl.full([1], NOTHING, tl.float64), tl.load(row + 1 + tl.zeros([1], tl.int32))
     for start in range(0, k + 2, C):
         j = start + tl.arange(0, C)
         score = tl.load(row + j, (j < k + 2) & (j != 1), NOTHING)
         pivot = tl.maximum(pivot, tl.max(score, 0))
-    forced = (pivot == NOTHING) & (tl.load(row + 1 + tl.zeros([1], tl.int32)) > NOTHING)
+    forced = (pivot == NOTHING) & (lone > NOTHING)
     shift = tl.where(pivot > NOTHING, pivot, 0.0)
     for start in range(0, k + 2, C):
         j = start + tl.arange(0, C)

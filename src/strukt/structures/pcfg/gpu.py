@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.memory import MOST_ON_GPU
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg import gpu_derivative, gpu_entropy
@@ -102,7 +102,7 @@ def best(
     events, score = lengths.new_full(spans.shape[:3], -1, dtype=torch.int64), spans.new_empty(batch)
     queue = lengths.new_empty(batch, 2 * n, 3, dtype=torch.int32)
     with device_of(spans):
-        gpu_cky.walk[(batch,)](
+        launcher(gpu_cky.walk, (batch,))(
             *chart.inside, *chart.words, root.contiguous(), rules.contiguous(), batch // len(rules),
             batch // len(root), chart.lengths, queue, events, score, n, s, p, B=LEFT, C=RIGHT,
         )  # fmt: skip
@@ -126,7 +126,7 @@ def kbest(
     queue = lengths.new_empty(batch, 2 * n, 3, dtype=torch.int32)
     choices, codes = (lengths.new_empty(batch, k, size, dtype=torch.int64) for size in (n, 1))
     with device_of(spans):
-        gpu_kbest.kbest[(batch,)](
+        launcher(gpu_kbest.kbest, (batch,))(
             *chart.inside, *chart.words, root.contiguous(), rules.contiguous(), batch // len(rules),
             batch // len(root), chart.lengths, queue, choices, torch.empty_like(scores), codes, events, scores, n,
             s, p, k, B=LEFT, C=RIGHT, S=block(k - 1),
@@ -163,7 +163,7 @@ def sample(
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count), device=spans.device)
     if count:
         with device_of(spans):
-            gpu_sample.walk[(batch * count,)](
+            launcher(gpu_sample.walk, (batch * count,))(
                 *chart.inside, *chart.words, *roots, *chart.pairs, *chart.beside, *chart.before,
                 batch // len(root), sizes.sharing, chart.lengths, seeds, queue, events, count, n, sizes.s, sizes.p,
                 sizes.pairs, B=LEFT, C=RIGHT,

@@ -179,7 +179,8 @@ def first_best(score, place, each, start):
     """
     best = tl.max(each, 0)
     better = best > score
-    return tl.where(better, best, score), tl.where(better, start + tl.argmax(each, 0), place)
+    first = tl.min(tl.where(each == best, tl.arange(0, each.shape[0]), each.shape[0]), 0)  # unlike argmax, no NaN
+    return tl.where(better, best, score), tl.where(better, start + first, place)
 
 
 @triton.jit

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
 from strukt.structures.pcfg.gpu_layout import Matrices, Numbers, Product, Sides, sizes_of
@@ -43,7 +43,7 @@ class Duals:
         numbers = Sums(self.like).of(scores)
         moves = tuple(map(torch.empty_like, numbers))
         with device_of(self.like):
-            gpu_moves.move[(blocks(scores.numel(), BLOCK),)](
+            launcher(gpu_moves.move, (blocks(scores.numel(), BLOCK),))(
                 *numbers, directions.contiguous(), *moves, scores.numel(), B=BLOCK
             )
         return *numbers, *moves
@@ -61,7 +61,7 @@ class Duals:
 
         result = self.like.new_empty(left[0].shape)
         with device_of(self.like):
-            gpu_moves.plain_moves[(blocks(result.numel(), BLOCK),)](
+            launcher(gpu_moves.plain_moves, (blocks(result.numel(), BLOCK),))(
                 *left, *right, result, result.numel(), B=BLOCK
             )
         return result

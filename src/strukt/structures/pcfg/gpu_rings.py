@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.engine.gpu.precision import input_precision
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.pcfg.gpu_charts import Chart, open_chart, tables_of
@@ -45,7 +45,7 @@ class Sums:
         mantissas = self.like.new_empty(scores.shape)
         exponents = self.like.new_empty(scores.shape, dtype=torch.int32)
         with device_of(self.like):
-            gpu_products.split[(blocks(scores.numel(), BLOCK),)](
+            launcher(gpu_products.split, (blocks(scores.numel(), BLOCK),))(
                 scores.contiguous(), mantissas, exponents, scores.numel(), B=BLOCK
             )
         return mantissas, exponents
@@ -53,14 +53,14 @@ class Sums:
     def multiply(self, product: Product, add: bool = False) -> None:
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
-        _multiply(gpu_products.multiply, product, ADD=add, PRECISION=input_precision())
+        _multiply(gpu_products.multiply, product, ADD=add, PRECISION=input_precision(), num_stages=3)
 
     def plain_product(self, left: Numbers, right: Numbers) -> Tensor:
         from strukt.structures.pcfg import gpu_products  # needs Triton
 
         result = self.like.new_empty(left[0].shape)
         with device_of(self.like):
-            gpu_products.plain_products[(blocks(result.numel(), BLOCK),)](
+            launcher(gpu_products.plain_products, (blocks(result.numel(), BLOCK),))(
                 *left, *right, result, result.numel(), B=BLOCK
             )
         return result
@@ -126,7 +126,7 @@ def close_spans(kernel: Any, chart: Chart, sides: Sides, width: int, *others: An
     starts = sizes.n + 1 - width
     spans = (argument for scores in chart.spans for argument in (scores, *scores.stride()))
     with device_of(chart.spans[0]):
-        kernel[(blocks(sizes.batch * starts, SPANS), blocks(sizes.s, TILE))](
+        launcher(kernel, (blocks(sizes.batch * starts, SPANS), blocks(sizes.s, TILE)))(
             *sides.arguments(), *spans, chart.lengths, sizes.batch, sizes.n + 1, sizes.s, width, starts,
             *chart.inside, *others, R=SPANS, C=TILE, K=TERMS,
         )  # fmt: skip
@@ -140,7 +140,7 @@ def _multiply(kernel: Any, product: Product, **options: Any) -> None:
     grid = items * starts, blocks(rows, high), blocks(columns, TILE)
     if min(grid) > 0:
         with device_of(out.numbers[0]):
-            kernel[grid](
+            launcher(kernel, grid)(
                 *left.arguments(), *right.arguments(), *out.arguments(), starts, *shape, R=high, C=TILE, K=TILE,
                 **options,
             )  # fmt: skip

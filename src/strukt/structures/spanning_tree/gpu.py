@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.structures.non_projective_tree import gpu as matrix_tree
 from strukt.structures.spanning_tree.rooted import Rooted
 
@@ -39,5 +39,5 @@ def best(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor
     events, score = lengths.new_empty(edges.shape, dtype=torch.int64), edges.new_empty(batch)
     inputs, block = (edges.detach().contiguous(), lengths.contiguous()), 1 << (n - 1).bit_length()
     with device_of(edges):
-        gpu_prim.best[(batch,)](*inputs, events, score, n, B=block, num_warps=matrix_tree.warps(block))
+        launcher(gpu_prim.best, (batch,))(*inputs, events, score, n, B=block, num_warps=matrix_tree.warps(block))
     return events, score

@@ -42,7 +42,7 @@ def best(edges, lengths, events, best_scores, n, B: tl.constexpr):
         open_scores = tl.where(joined, float("-inf"), score)
         top = tl.max(open_scores, 0)
         total += top
-        new = tl.min(tl.where((open_scores == top) & (joined == 0), v, B - 1), 0)
+        new = tl.min(tl.where((open_scores == top) & (joined == 0), v, n - 1), 0)
         joined = joined | (v == new)
         row = edges_of(edges, new, n, length, B)
         better = (row > score) & (joined == 0)

@@ -134,7 +134,7 @@ def test_products_of_matrices_use_tf32_on_request(structure, kernel):
 
 def launched(package, *arguments):
     """The kernels that `compile_launches` of a package of these tests reports for some arguments."""
-    command = [sys.executable, "-m", f"tests.{package}.compile_launches", *arguments]
+    command = [sys.executable, "-W", "error:TRITON", "-m", f"tests.{package}.compile_launches", *arguments]
     environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert result.returncode == 0, result.stderr

@@ -1,9 +1,13 @@
 """Items of all lengths share the launches of a step, and tables are made once for a size and device."""
 
+import weakref
+
 import pytest
 import torch
 from tests.kernels.engine.gpu.device import DEVICE, LAST, by_kernels, needed, on_device
 
+from strukt.kernels.engine import array_cache
+from strukt.kernels.engine.gpu.launching import for_all_sizes
 from strukt.structures.projective_tree.gpu import TABLE
 
 pytestmark = needed
@@ -37,6 +41,31 @@ def test_lengths_share_the_launches_of_a_step(name, launched):
     assert [kernel for kernel, _ in first] == ["split", "inside", "split", "outside", *of_terms]
     assert len(of_terms) <= 1
     assert all(grid[0] == 3 for _, grid in first)
+
+
+def test_one_compilation_serves_all_sizes(monkeypatch):
+    import triton
+
+    monkeypatch.setattr(triton.knobs.runtime, "interpret", False)
+    made = for_all_sizes(plain)
+    constants = [each.name for each in made.params if not each.do_not_specialize]
+    assert constants == ["size"]
+
+
+def plain(values, count, size: "tl.constexpr"):  # noqa: F821
+    pass
+
+
+def test_tables_that_a_graph_reads_are_kept(monkeypatch):
+    device, cache = torch.device(DEVICE), array_cache.DeviceCache()
+    monkeypatch.setattr(array_cache, "MOST", 1)
+    monkeypatch.setattr(array_cache, "is_capturing", lambda device: True)
+    captured = weakref.ref(cache.get_on(device, "captured", lambda: (torch.zeros(3, device=device),))[0])
+    monkeypatch.setattr(array_cache, "is_capturing", lambda device: False)
+    other = weakref.ref(cache.get_on(device, "other", lambda: (torch.zeros(3, device=device),))[0])
+    cache.get_on(device, "last", lambda: (torch.zeros(3, device=device),))
+    assert captured() is not None
+    assert other() is None
 
 
 def test_tables_are_cached_by_size_and_device():

@@ -1,5 +1,6 @@
 """On a GPU, kernels never wait for the host, and work in graphs, streams, long runs and on every device."""
 
+import contextlib
 import gc
 from dataclasses import replace
 
@@ -20,7 +21,9 @@ from tests.kernels.engine.gpu.middling import (
     middling,
 )
 
-from strukt.distributions import LinearChain
+import strukt
+from strukt.distributions import PCFG, LinearChain, SpanningTree
+from strukt.kernels.constants import constant
 
 pytestmark = [pytest.mark.gpu, needed]
 
@@ -130,6 +133,32 @@ def test_the_host_does_not_wait_for_scans(refuse_to_wait):
     of_a_long_chain(*scores)
     refuse_to_wait()
     of_a_long_chain(*scores)
+
+
+def test_a_new_number_is_not_waited_for(refuse_to_wait):
+    refuse_to_wait()
+    assert constant(1.0625, torch.device("cuda")).is_cuda
+
+
+WITH_NAN = {
+    "chain": lambda nan: LinearChain(nan(2, 9, 5), nan(5, 5), validate_args=False),
+    "long chain": lambda nan: LinearChain(nan(2, 1025, 5), nan(5, 5), validate_args=False),
+    "spanning tree": lambda nan: SpanningTree(nan(2, 9, 9), validate_args=False),
+    "grammar": lambda nan: PCFG(nan(3), nan(3, 7, 7), nan(9, 4), validate_args=False),
+}
+
+
+@pytest.mark.parametrize("name", list(WITH_NAN))
+def test_no_kernel_leaves_its_memory_because_of_nan(name):
+
+    def nan(*shape):
+        scores = torch.randn(shape, device="cuda")
+        return torch.where(torch.rand(shape, device="cuda") < 0.5, torch.nan, scores)
+
+    for _ in range(20):
+        with contextlib.suppress(strukt.InfeasibleError):
+            _ = WITH_NAN[name](nan).mode
+    torch.cuda.synchronize()
 
 
 def test_scans_are_replayed_with_other_scores():

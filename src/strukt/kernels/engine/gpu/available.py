@@ -5,10 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from typing import Any
 
 import torch
-from torch import Tensor
 
 OLDEST = (3, 6)
 """The oldest version of Triton in which the kernels have been compiled."""
@@ -49,8 +47,3 @@ def warn_once() -> None:
         RuntimeWarning,
         stacklevel=2,
     )
-
-
-def device_of(tensor: Tensor) -> Any:
-    """Return a context in which kernels are launched on the device of a tensor, even if it is not current."""
-    return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]

@@ -10,8 +10,10 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.inside_outside import barrier, end_of, fill, row_of, total_of
+from strukt.kernels.engine.gpu.launching import for_all_sizes
 from strukt.kernels.engine.gpu.numbers import (
     beside,
+    gumbel,
     load_plain,
     most_of_terms,
     of_item,
@@ -42,7 +44,7 @@ def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.c
     return best
 
 
-@triton.jit
+@for_all_sizes
 def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, weight_scores, values,
     best_scores, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
@@ -104,7 +106,7 @@ def around_uses(
     return best
 
 
-@triton.jit
+@for_all_sizes
 def outside(
     rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, weight_scores, values,
     around, max_marginals, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
@@ -151,7 +153,7 @@ def outside(
         barrier()
 
 
-@triton.jit
+@for_all_sizes
 def weights_of_terms(
     starts, runs, run_count, order, used, most_runs, longest, tiles, weight_scores, values, around, max_marginals,
     cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
@@ -207,7 +209,7 @@ def drawn_of(
     ``first + k`` of the seed's sequence; ``base`` is the sum of the row.
     """
     one = tl.minimum(count, 1)  # see `inside_outside.inside`
-    best, chosen = tl.full(count.shape, float("-inf"), tl.float32), tl.zeros_like(count)
+    best, chosen = tl.full(count.shape, float("-inf"), tl.float64), tl.zeros_like(count)
     for start in range(0, most, K):
         k = terms_from(start, K, TALL)
         on = k < beside(count, TALL)
@@ -215,10 +217,9 @@ def drawn_of(
             vm, ve, run_of(a, k, one, TALL), vm, ve, run_of(b, k, one, TALL), wm, we, run_of(c, k, one, TALL),
             on
         )
-        share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL)).to(tl.float32)
-        uniform = tl.maximum(tl.rand(seed, beside(first, TALL) + k), 1e-10)
-        noise = -tl.log(-tl.log(tl.minimum(uniform, 0.99999994)))
-        result = tl.where(share > 0.0, tl.log(tl.where(share > 0.0, share, 1.0)) + noise, float("-inf"))
+        share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL)).to(tl.float64)
+        result = tl.log(tl.where(share > 0.0, share, 1.0)) + gumbel(seed, beside(first, TALL) + k)
+        result = tl.where(share > 0.0, result, float("-inf"))
         best, chosen = better(best, chosen, result, k, on, TALL)
     return chosen
 
@@ -250,7 +251,7 @@ def mark(chosen, same, cells, on):
     tl.store(chosen + tl.load(same + cells, on, 0), (cells * 0 + 1).to(tl.int8), on)
 
 
-@triton.jit
+@for_all_sizes
 def choose(
     rows, count, stages, stage_count, ends, end_count, same, sizes, seeds, wm, we, vm, ve, chosen, used, cells,
     step, power_step, weights, longest, number, RANDOM: tl.constexpr, B: tl.constexpr, K: tl.constexpr,

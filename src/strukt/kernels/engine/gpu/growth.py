@@ -2,8 +2,8 @@
 
 The *growth* of a cell is the derivative of the log of its total along directions of the logs of the weights. For
 entropies, each choice of a term adds its surprise, -log of its share; shares under other scores, whose cells and
-weights have names that begin with q, yield the cross-entropy. Growths are float64, because derivatives are small
-differences between sums. Arguments that a docstring does not describe are those of `inside_outside`.
+weights have names that begin with q, yield the cross-entropy. Derivatives are small differences between sums,
+hence float64. Arguments that a docstring does not describe are those of `inside_outside`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.inside_outside import add_uses, barrier, end_of, fill, row_of, total_of
+from strukt.kernels.engine.gpu.launching import for_all_sizes
 from strukt.kernels.engine.gpu.numbers import (
     LOWEST,
     add_share,
@@ -70,7 +71,7 @@ def mean_growth(
     return mean_of(mean, total_share), rest
 
 
-@triton.jit
+@for_all_sizes
 def inside(
     rows, count, stages, stage_count, ends, end_count, sizes, wm, we, vm, ve, qwm, qwe, qm, qe, jm, je, direction,
     growth, rest, total_growth, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
@@ -190,7 +191,7 @@ def add_growth_of_end(
     return mean + tl.where(share > 0.0, share * gain, 0.0), total_share + share
 
 
-@triton.jit
+@for_all_sizes
 def outside(
     rows, count, stages, stage_count, ends, end_count, starts, runs, run_count, sizes, wm, we, vm, ve, gm,
     ge, bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
@@ -259,10 +260,10 @@ def outside(
             barrier()
 
 
-@triton.jit
+@for_all_sizes
 def weights_of_terms(
-    starts, runs, run_count, order, used, most_runs, longest, tiles, wm, we, vm, ve, gm, ge, qwm, qwe, qm, qe, jm,
-    je, direction, growth, rest, around, total_growth, parts, changes, cells, step, power_step, weights,
+    starts, runs, run_count, order, used, most_runs, longest, tiles, vm, ve, gm, ge, qwm, qwe, qm, qe, jm, je,
+    direction, growth, rest, around, total_growth, parts, changes, cells, step, power_step, weights,
     SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """Write ``changes`` for the weights of single terms; the grid is (items, blocks of weights)."""
@@ -271,7 +272,6 @@ def weights_of_terms(
     gm, ge = of_item(gm, ge, item, step, power_step)
     qm, qe = of_item(qm, qe, item, step, power_step)
     jm, je = of_item(jm, je, item, step, power_step)
-    wm, we = of_item(wm, we, item, weights, weights)
     qwm, qwe = of_item(qwm, qwe, item, weights, weights)
     direction += item * weights
     parts += item * weights

@@ -19,6 +19,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.launching import for_all_sizes
 from strukt.kernels.engine.gpu.numbers import (
     LOWEST,
     add,
@@ -93,7 +94,7 @@ def total_of(vm, ve, left, right, count, K: tl.constexpr):
     return settled(mantissa.to(vm.dtype.element_ty), tl.where(count == 0, 0, exponent))
 
 
-@triton.jit
+@for_all_sizes
 def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, wm, we, vm, ve, log_partitions,
     cells, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
@@ -174,7 +175,7 @@ def add_uses(
     return total, top
 
 
-@triton.jit
+@for_all_sizes
 def outside(
     rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve, gm,
     ge, bm, be, factors, parts, cells, step, power_step, weights, KEEP: tl.constexpr, B: tl.constexpr,
@@ -231,7 +232,7 @@ def outside(
             barrier()
 
 
-@triton.jit
+@for_all_sizes
 def weights_of_terms(
     ends, end_count, starts, runs, run_count, order, used, most_runs, longest, tiles, sizes, wm, we, vm, ve, gm,
     ge, factors, parts, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,

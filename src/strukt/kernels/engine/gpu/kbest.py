@@ -19,6 +19,7 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.inside_outside import barrier, end_of
+from strukt.kernels.engine.gpu.launching import for_all_sizes
 
 EMPTY = tl.constexpr(1 << 61)
 """The code of an empty slot, plus its number; a candidate that was taken leaves a slot with the code -1."""
@@ -209,7 +210,7 @@ def name(
     return least, slot
 
 
-@triton.jit
+@for_all_sizes
 def kbest(
     rows, count, ends, end_count, maker, sizes, weight_scores, values, best, of_values, places, stack, choices,
     listed, scores, codes, used, best_scores, cells, weights, value_count, waiting, most, most_used, width, ranks,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from strukt.kernels.engine.gpu.launching import for_all_sizes
+
 LOWEST = tl.constexpr(-(1 << 29))
 """The exponent of 0: the sum of three of them still fits into an int32."""
 
@@ -234,7 +236,7 @@ def number_of(score):
     return mantissa, tl.where(finite, exponent, tl.where(mantissa == 0.0, LOWEST, 0))
 
 
-@triton.jit
+@for_all_sizes
 def split(place_scores, places, weights, wm, we, row, B: tl.constexpr):
     """Write exp(scores) at some places to ``wm`` and ``we``; the grid is (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.engine.gpu import best, growth, inside_outside, kbest, numbers
-from strukt.kernels.engine.gpu.available import device_of
 from strukt.kernels.engine.gpu.charts import Around, Growth, Numbers
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
 CLEARED = 1024
@@ -135,7 +135,7 @@ class Run:
             tile = table.weight_tile
             self._launch(
                 growth.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses,
-                *self.weights, *chart.pair, *around.weighted.pair, *shared, outer, grown.total, around.parts,
+                *chart.pair, *around.weighted.pair, *shared, outer, grown.total, around.parts,
                 changes, table.cells, *self._steps(chart), self.count, grown.surprise, *tile, **_options(tile),
             )  # fmt: skip
         return changes
@@ -204,7 +204,7 @@ class Run:
             workspace(extent.waiting + 1), workspace(k, choices), workspace(max(extent.used, 1)), scores, codes,
             used, best_scores, table.cells, self.count, scored.stride(0), extent.waiting + 1, choices,
             max(extent.used, 1), longest, k, count, values, terms, block(values), slots,
-            num_warps=min(max(terms, slots) // 32, 8), num_stages=1,
+            num_warps=min(max(terms, slots) // 32, 8),
         )  # fmt: skip
         return used, best_scores
 
@@ -255,7 +255,7 @@ class Run:
     def _launch(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **options: int) -> None:
         """Launch a kernel on the device of the tensors, which need not be the current one."""
         with device_of(self.place_scores):
-            kernel[grid](*arguments, **options)
+            launcher(kernel, grid)(*arguments, **options)
 
     def _fitting(self, tile: Tile) -> Tile:
         """Return a tile that fits into registers: numbers of float64 take twice the space."""
@@ -272,9 +272,9 @@ def block(size: int) -> int:
 
 
 def _options(tile: Tile) -> dict[str, int]:
-    """Return launch options: the warps of a tile, and no pipelining, since loops read what they wrote before."""
+    """Return launch options: the warps of a tile."""
     warps = 16 if tile.rows * tile.terms > (1024 if tile.tall else 2048) else 8
-    return {"num_warps": warps, "num_stages": 1}
+    return {"num_warps": warps}
 
 
 def _half(tile: Tile) -> Tile:

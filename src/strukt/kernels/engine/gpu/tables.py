@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.engine.array_cache import ArrayCache
+from strukt.kernels.engine.array_cache import DeviceCache
 from strukt.kernels.engine.gpu import uses
 from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
 from strukt.kernels.engine.sizes import needs_of, places_of, rows_of
@@ -99,7 +99,7 @@ class Tables:
     def __init__(self, build: Callable[..., Program], scored_terms: bool) -> None:
         self.build = build
         self._scored_terms = scored_terms
-        self._cache: ArrayCache[Table] = ArrayCache()
+        self._cache: DeviceCache[Table] = DeviceCache()
 
     def get(self, sizes: Sequence[Any], shape: Sequence[int], device: torch.device) -> Table:
         """Return the table of items up to some sizes, the arguments of ``build``.
@@ -110,7 +110,7 @@ class Tables:
         def made() -> Table:
             return make(self.build(*sizes), shape, device, self._scored_terms)
 
-        return self._cache.get((*sizes, *shape, device), made)
+        return self._cache.get_on(device, (*sizes, *shape), made)
 
 
 def make(program: Program, shape: Sequence[int], device: torch.device, scored_terms: bool) -> Table:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import is_plain
-from strukt.kernels.engine.gpu.available import device_of
+from strukt.kernels.engine.gpu.launching import device_of, launcher
 
 BLOCK = 128
 """The number of labels that a Triton program processes at a time."""
@@ -29,7 +29,7 @@ def states_of(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) 
     states = target_lengths.new_empty(*batch, 2 * m + 1)
     valid = target_lengths.new_empty(len(rows), dtype=torch.uint8)
     with device_of(targets):
-        gpu_states.write_states[(len(rows),)](
+        launcher(gpu_states.write_states, (len(rows),))(
             rows, *rows.stride(), target_lengths.reshape(-1), m, blank, labels, states, valid, BLOCK
         )
     return states, valid
