@@ -2,6 +2,9 @@
 
 The chart holds the total over all paths to each node, ``(n, m + 1, 2)``: the mantissa and rank of a
 `strukt.kernels.extended` number, which neither underflows nor loses precision at large scores, as logs would.
+
+For a log-partition with its gradient, the table program takes 1.0 to 1.7 times as long (16 x 200 frames, 8 x 10
+frames), and 7 times if the lengths of a batch are new, because each pair of lengths needs a table of its own.
 """
 
 from __future__ import annotations
