@@ -14,6 +14,9 @@ underflow.
 
 The chart has a row before the first frame and one after each frame, ``(n + 1, 4, m + 1)``: mantissas and ranks of
 ``blank``, then of ``label``.
+
+For a log-partition with its gradient, the table program takes 4 times as long (16 x 200 frames, 40 labels), twice
+as long for small inputs (8 x 10 frames), and 10 times as long if the lengths of the 16 items are new.
 """
 
 from __future__ import annotations
