@@ -1,4 +1,8 @@
-"""The memory layout of the diagonals of a grid, and the forward pass over them."""
+"""The memory layout of the diagonals of a grid, and the forward pass over them.
+
+For a training step, the table program takes 1.9 times as long (16 x 50 x 60 cells), and 5 times if the lengths of
+a batch are new, because each pair of lengths needs a table of its own.
+"""
 
 from __future__ import annotations
 
