@@ -2,6 +2,9 @@
 
 Weights of segments are relative to the scale at their start and to the largest weight at their end. Segments that
 no path reaches are left out, so that no weight is far above 1.
+
+For a training step, the table program takes 2.4 times as long (8 x 128 positions, segments up to 8, 16 labels), 3
+times with 128 labels, and 1.2 times for one sentence of 20 positions.
 """
 
 from __future__ import annotations
