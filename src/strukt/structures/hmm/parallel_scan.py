@@ -10,6 +10,9 @@ with the messages gamma (a row) and eta (a column) of `strukt.structures.hmm.bac
 once for each word of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks. The
 products of the matrices of each chunk, then the messages into each chunk, then the messages inside the chunks take
 3 sqrt(n) steps in all. Each row of a product is scaled separately, so that none underflows.
+
+For a log-probability with its gradient, the recursion over time takes 5 times as long (one text of 1,000 words,
+128 states, rank 16), and 2.7 times for eight such texts.
 """
 
 from __future__ import annotations
