@@ -3,6 +3,9 @@
 The *change* of a value is its derivative along a direction of the scores (its tangent). The values are the factors
 that the elimination of `cpu_matrix_tree` left in the chart. Unlike the Laplacian's inverse, they are computed
 without subtraction.
+
+With the derivative of `cpu_marginals`, the gradient of marginals takes 3 times as long (32 x 40 and 8 x 100
+words), and 1.2 to 1.5 times for small inputs.
 """
 
 from __future__ import annotations
