@@ -97,7 +97,7 @@ TREES = [
                 ],
                 "kernels/engine/max_inside_outside": [
                     ("rest += weight_scores[whole]", "rest += 0.0"),
-                    ("_raise_run(workspace, around, right, count)", "pass"),
+                    ("_raise_run(workspace, around, origins, right, count, 2 * s + 1)", "pass"),
                     ("top += weight_scores[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
                 "kernels/engine/max_inside_outside_gradient": [

@@ -120,7 +120,9 @@ def max_marginals(table: Table, items: Array, scores: Array, result: Array) -> N
         if shift == -np.inf:
             continue
         max_inside_outside.best(table.rows, table.leaves, weight_scores, value)
-        max_inside_outside.bound(table.rows, table.top, weight_scores, value, workspace, around, parts)
+        max_inside_outside.bound(
+            table.rows, table.top, weight_scores, value, workspace, around, parts, None, None
+        )
         choices.raise_values(scores[b], table.places, shift, parts, result[b])
 
 
@@ -140,7 +142,10 @@ def max_marginals_gradient(
         if _load(table, scores[b], weight_scores) == -np.inf:
             continue
         max_inside_outside.best(table.rows, table.leaves, weight_scores, value)
-        max_inside_outside_gradient.bound(table.rows, table.top, weight_scores, value, workspace[0], around, parts)
+        max_inside_outside.bound(
+            table.rows, table.top, weight_scores, value, workspace[0], around.scores, parts.scores, around.origins,
+            parts.origins,
+        )  # fmt: skip
         max_inside_outside_gradient.take_factors(scores[b], table.places, factors[b], of_places, parts, grads[b])
         max_inside_outside_gradient.pull(
             table.rows, table.top, weight_scores, value, workspace, around, parts, within

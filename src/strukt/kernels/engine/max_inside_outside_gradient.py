@@ -1,8 +1,8 @@
 """The gradient of max-marginals, the best scores of structures with each weight.
 
 The gradient of a max-marginal consists of the parts of one structure that attains it. Of tied terms, the first one
-that the passes meet is followed. A *bound* is the best score of a structure with some cell or weight; `bound`
-repeats `max_inside_outside.bound` with a record of the rows that bounds come from, along which `pull` goes back.
+that the passes meet is followed. A *bound* is the best score of a structure with some cell or weight;
+`max_inside_outside.bound` records the rows that bounds come from, along which `pull` goes back.
 """
 
 from __future__ import annotations
@@ -37,47 +37,6 @@ class Bounds(NamedTuple):
 def make_bounds(count: int) -> Bounds:
     """Allocate ``count`` bounds, uninitialised."""
     return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count))
-
-
-@inner
-def bound(
-    rows: Array, top: int, weight_scores: Array, value: Array, workspace: Array, around: Bounds, parts: Bounds
-) -> None:
-    """Write bounds like `max_inside_outside.bound`, and record the origin of each."""
-    kept_apart()
-    around.scores[:] = -np.inf
-    parts.scores[:] = -np.inf
-    around.scores[top] = value[top]
-    around.origins[top] = -1
-    for s in range(rows.shape[0] - 1, -1, -1):
-        out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
-        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
-        total = max(around.scores[out], around.scores[rows[s, MIRROR]])
-        if total == -np.inf or value[out] == -np.inf:
-            continue
-        rest = total - value[out]
-        if whole >= 0:
-            if total > parts.scores[whole]:
-                parts.scores[whole] = total
-                parts.origins[whole] = 2 * s + 1
-            rest += weight_scores[whole]
-        workspace[:count] = rest
-        add_factors(left, right, each, count, value, weight_scores, workspace)
-        _raise_run(workspace, around.scores, around.origins, left, count, 2 * s)
-        if right >= 0:
-            _raise_run(workspace, around.scores, around.origins, right, count, 2 * s + 1)
-        if each >= 0:
-            _raise_run(workspace, parts.scores, parts.origins, each, count, 2 * s)
-
-
-@inner
-def _raise_run(workspace: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
-    """Raise the scores of a run to larger entries of ``workspace``, and record their ``origin``; vectorised."""
-    start, code = np.uint64(first), np.int32(origin)
-    for k in range(np.uint64(count)):
-        before, kept = scores[start + k], origins[start + k]
-        scores[start + k] = workspace[k] if workspace[k] > before else before
-        origins[start + k] = code if workspace[k] > before else kept
 
 
 @inner
