@@ -30,14 +30,13 @@ from strukt.kernels.sparsemap.state import make
 class Backend(TableOperators):
     """The backend of a structure with one tensor of scores.
 
-    The axes of the scores are the places of the weights, then the values of each weight.
+    The scores of an item have two axes of places of the weights, then axes of the values of each weight.
 
     Args:
         build: ``build(n, *options)`` writes the program of items of length n >= 1. Those of length 0 have one
             structure, which uses nothing.
         cells: ``cells(*places, *options)`` returns an upper bound on the number of cells, given the number of
-            places along each axis, which may be symbolic.
-        place_dim: The number of axes of places.
+            places along both axes, which may be symbolic.
         event_dim: The number of axes of places that an event has. An entry of an event is the index along the last
             of the other axes of places, if there are any, and the chosen value, if a weight has several.
 
@@ -45,12 +44,9 @@ class Backend(TableOperators):
     structure's options. Items run in parallel.
     """
 
-    def __init__(
-        self, build: Callable[..., Program], cells: Callable[..., int], place_dim: int = 2, event_dim: int = 1
-    ) -> None:
+    def __init__(self, build: Callable[..., Program], cells: Callable[..., int], event_dim: int = 1) -> None:
         self.tables = Tables(build)
         self._cells = cells
-        self._place_dim = place_dim
         self._event_dim = event_dim
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
@@ -153,7 +149,7 @@ class Backend(TableOperators):
         return numpy_of(main).reshape(len(main), math.prod(places), 1, *values)
 
     def _places(self, main: Tensor) -> torch.Size:
-        return main.shape[1 : 1 + self._place_dim]
+        return main.shape[1:3]
 
     def _no_events(self, main: Tensor, options: Sequence[Any], count: int) -> Events:
         """Allocate ``count`` events of each item, whose entries are all -1."""
