@@ -171,12 +171,14 @@ class Oracles:
     # The operators, and their versions by the reference.
 
     def _operator(self, oracle: str, schema: str, fake: Callable[..., Any]) -> Any:
-        """Return the operator that calls the backend's kernel, or else the oracle's ``_reference_`` method."""
+        """Return the operator that calls the backend's kernel, or else the reference.
+
+        The reference is a ``_reference_`` method of the oracles, or the method of `reference` with this name.
+        """
         declined = self._declines().get(oracle)
         charted = self._with_fitting_chart if oracle in ("outside", "derivative") else None
-        return operator(
-            self.name, oracle, schema, getattr(self, f"_reference_{oracle}"), fake, declined, charted
-        )
+        reference = getattr(self, f"_reference_{oracle}", None) or getattr(self.reference, oracle)
+        return operator(self.name, oracle, schema, reference, fake, declined, charted)
 
     def _with_fitting_chart(self, backend: Any, *arguments: Any) -> tuple[Any, ...]:
         """Return the arguments with the backend's own chart as the last one, made now if they have another's.
@@ -229,15 +231,6 @@ class Oracles:
 
     def _reference_derivative(self, *arguments: Any) -> Scores:
         return owned(differentiated(self._outside_derivative, arguments))
-
-    def _reference_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        return self.reference.best(*arguments)
-
-    def _reference_kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        return self.reference.kbest(*arguments)
-
-    def _reference_sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        return self.reference.sample(*arguments)
 
     # Shapes, for tracing.
 
