@@ -42,6 +42,12 @@ class Factored(Ternary):
     def _weights(self) -> Tensor | None:
         return None if self.weights is None else precise(self.weights)
 
+    def factors(self) -> tuple[Tensor, Tensor]:
+        left, weights = as_tables(self._left), self._weights
+        if weights is not None:
+            left = left * weights.unsqueeze(2)
+        return left, as_tables(self._right).expand(*left.shape[:2], -1, -1)
+
     def messages(
         self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
     ) -> Tensor:
@@ -87,9 +93,6 @@ class UV(BucketedTernary, Factored):
         super().__init__(labels, channels, buckets)
         self._set_factors(symmetric, labels, buckets.places, channels, rank)
 
-    def factors(self) -> tuple[Tensor, Tensor]:
-        return as_tables(self._left), as_tables(self._right)
-
     def dependents(self, probabilities: Tensor) -> Tensor:
         return projected(probabilities, self._left)
 
@@ -131,10 +134,6 @@ class UVW(BucketedTernary, Factored):
         super().__init__(labels, channels, buckets)
         self._set_factors(symmetric, labels, buckets.places, 1, rank)
         self.weights = _factor(buckets.places, channels, rank)
-
-    def factors(self) -> tuple[Tensor, Tensor]:
-        right = as_tables(self._right).expand(-1, self.channels, -1, -1)
-        return as_tables(self._left) * precise(self.weights).unsqueeze(2), right
 
     def dependents(self, probabilities: Tensor) -> Tensor:
         return projected(probabilities, self._left) * precise(self.weights)
@@ -180,10 +179,6 @@ class WeightedUV(Factored):
         super().__init__(labels, channels, buckets)
         self._set_factors(symmetric, labels, 1, channels, rank)
         self.weights = nn.Parameter(1 + 0.1 * torch.randn(buckets.places, channels, rank))
-
-    def factors(self) -> tuple[Tensor, Tensor]:
-        right = as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
-        return as_tables(self._left) * precise(self.weights).unsqueeze(2), right
 
     def rows(self, probabilities: Tensor) -> _WeightedRows:
         left, right = (projected(probabilities, factor).squeeze(2) for factor in (self._left, self._right))
