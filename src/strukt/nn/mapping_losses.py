@@ -45,7 +45,7 @@ class _Loss(nn.Module):
 
 
 class EntmaxLoss(_Loss):
-    """The loss of `Entmax`, a replacement of cross-entropy: `strukt.losses.entmax_loss` as a module.
+    """The loss of `Entmax`, a replacement for cross-entropy: `strukt.losses.entmax_loss` as a module.
 
     Args:
         alpha: The exponent of `strukt.mappings.entmax`, above 0; checked in each call.
