@@ -136,3 +136,25 @@ def test_commands_are_understood(words):
 def test_the_documentation_shows_every_command():
     shown = {words.values[0][1] for words in COMMANDS}
     assert set(main.COMMANDS) <= shown
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_summary_of_the_benchmarks_has_the_ratios_of_its_tables():
+    summary, _, rest = text_of(DOCS / "benchmarks.md").partition("<!-- exact: begin -->")
+    rows = [row for row in map(cells, summary.splitlines()) if len(row) == 7 and row[1].endswith((" x", "-"))]
+    stated = [sorted(float(cell[:-2]) for cell in row[1:] if cell.endswith(" x")) for row in rows[1:]]
+    steps = []  # for each size, the training steps of strukt and of its peers, in milliseconds
+    for row in map(cells, rest.partition("<!-- exact: end -->")[0].splitlines()):
+        if "training step, ms" in row:
+            column = row.index("training step, ms")
+        elif len(row) > 6 and row[1].startswith("strukt"):
+            steps.append([row[column]])
+        elif len(row) > 6 and row[1][:1].isalpha():
+            steps[-1].append(row[column])
+    ratios = [sorted(float(peer) / float(first) for peer in peers if peer != "failed") for first, *peers in steps]
+    assert len(stated) == 14
+    for numbers in stated:
+        assert any(len(each) == len(numbers) and each == pytest.approx(numbers, rel=0.06) for each in ratios)
