@@ -1,4 +1,4 @@
-"""The types of NumPy arrays in annotations of kernels."""
+"""The types of NumPy arrays in annotations of kernels, and a test of indices."""
 
 from __future__ import annotations
 
@@ -12,3 +12,15 @@ Array = npt.NDArray[Any]
 
 Floats = npt.NDArray[np.float64]
 """An array in double precision."""
+
+
+def are_distinct(indices: Array) -> bool:
+    """Return True if no index occurs twice; indices are integers of at least 0. Time O(count + largest index).
+
+    `np.unique`, which hashes or sorts, takes most of the time in which the table of a long sequence is built.
+
+    Examples:
+        >>> are_distinct(np.array([2, 0, 1])), are_distinct(np.array([2, 0, 2]))
+        (True, False)
+    """
+    return bool(np.bincount(indices, minlength=1).max() <= 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
+from strukt.kernels.arrays import are_distinct
 from strukt.kernels.engine.gpu.backend import MOST_TERMS
 from strukt.kernels.engine.gpu.structures import Rows
 from strukt.kernels.engine.gpu.values import Namer
@@ -40,7 +40,7 @@ class Uses(Rows):
         """Return the number of terms; if two sums share a weight, a number too large for a kernel."""
         rows = programs.get(options[0]).rows
         weights = rows[rows[:, WEIGHT] >= 0, WEIGHT]
-        return int(rows[:, COUNT].sum()) if len(np.unique(weights)) == len(weights) else MOST_TERMS + 1
+        return int(rows[:, COUNT].sum()) if are_distinct(weights) else MOST_TERMS + 1
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         return (used > 0).long()

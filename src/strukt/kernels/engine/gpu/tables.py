@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.arrays import Array
+from strukt.kernels.arrays import Array, are_distinct
 from strukt.kernels.engine.array_cache import DeviceCache
 from strukt.kernels.engine.gpu import uses
 from strukt.kernels.engine.program import COUNT, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
@@ -121,7 +121,7 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     """
     rows, ends = rows_of(program), program.ends
     whole = rows[rows[:, WEIGHT] >= 0, WEIGHT]
-    if len(np.unique(whole)) < len(whole):
+    if not are_distinct(whole):
         raise ValueError("two sums share a weight; kernels for GPUs need one for each, which may share a place")
     _, firsts = np.unique(program.stages, return_index=True)
     bounds = np.append(firsts, len(rows)).astype(np.int32)
@@ -146,7 +146,7 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
         on_device(program.leaves.astype(np.int64)), on_device(program.maker.astype(np.int32)),
         on_device(uses.originals(program)), on_device(cells.starts), on_device(cells.runs),
         on_device(weights.starts) if some_weights else None, on_device(weights.runs) if some_weights else None,
-        on_device(order), on_device(weight_longest), on_device(places), len(np.unique(places)) == len(places),
+        on_device(order), on_device(weight_longest), on_device(places), are_distinct(places),
         len(program.maker), int(max(rows[:, COUNT].max(initial=1), ends[:, 2].max(initial=1))),
         _extent_of(program), _tile(wide, rows[:, COUNT], True),
         _tile(wide, cells.runs[-1], _are_in_rows(cells.runs)), weight_tile,
