@@ -117,6 +117,14 @@ def test_gaps_are_filled(train, tmp_path, capsys):
     assert "?" not in capsys.readouterr().out
 
 
+def test_filled_gaps_have_no_probabilities(train, corpus, tmp_path, capsys):
+    for output in ("out.txt", "out/"):
+        arguments = ["--infill", "--probabilities", "-o", str(tmp_path / output)]
+        assert main(["predict", train("lowrank-hmm"), corpus, *arguments]) == 2
+        assert "--infill writes plain text, without --probabilities; give one" in capsys.readouterr().err
+        assert not (tmp_path / output).exists()
+
+
 def test_each_word_has_its_probability(train, corpus, capsys):
     assert main(["predict", train("ngram"), corpus]) == 0
     assert capsys.readouterr().out.count("p=0.") > 100

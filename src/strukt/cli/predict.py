@@ -39,6 +39,8 @@ LISTED = 10
 def run(arguments: list[str]) -> int:
     """Write annotated sentences, in order, as soon as they are computed; into a folder, shard by shard."""
     options = _parser().parse(arguments)
+    if options.infill is not None and options.probabilities:
+        raise UsageError("--infill writes plain text, without --probabilities; give one of them")
     options.file = options.file or _piped()
     corpora.require_files(options.file)
     if _into_folder(options):
