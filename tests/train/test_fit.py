@@ -203,6 +203,12 @@ def test_an_empty_corpus_is_refused(tmp_path):
         fit("tag", tiny_corpora.tag_config(), tmp_path / "m", train=[], dev=DEV)
 
 
+def test_no_folder_is_left_if_there_is_nothing_to_resume(tmp_path):
+    with pytest.raises(StruktError, match="m: no training began here; omit --resume"):
+        fit("tag", tiny_corpora.tag_config(), tmp_path / "m", resume=True, train=TRAIN, dev=DEV)
+    assert not (tmp_path / "m").exists()
+
+
 def test_a_corpus_that_changed_cannot_be_resumed(tmp_path):
     config = tiny_corpora.tag_config()
     config.trainer.max_minutes = 1e-9

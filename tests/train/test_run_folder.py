@@ -56,6 +56,9 @@ def test_an_unfinished_training_is_not_overwritten_but_resumed(tmp_path):
 def test_there_must_be_something_to_resume(tmp_path):
     with pytest.raises(StruktError, match="no training began here; omit --resume"):
         claim(tmp_path / "new", resume=True)
+    with pytest.raises(StruktError, match="no training began here; omit --resume"):
+        RunFolder(tmp_path / "other").require_begun()
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_finished_training_is_not_resumed(tmp_path):
@@ -70,6 +73,9 @@ def test_other_options_are_another_run(tmp_path):
     changed = RUN | {"options": {"seed": 2, "trainer": RUN["options"]["trainer"]}}
     with pytest.raises(StruktError, match="cannot resume: seed was 1 and is now 2; give the same options"):
         claim(tmp_path, changed, resume=True)
+    other_task = RUN | {"task": "ner", "options": {"scheme": "bio"}}
+    with pytest.raises(StruktError, match="cannot resume: task was 'tag' and is now 'ner'; give the same"):
+        claim(tmp_path, other_task, resume=True)
     with pytest.raises(StruktError, match="cannot resume: the training corpus has changed; restore it"):
         claim(tmp_path, RUN | {"sha256": "cd"}, resume=True)
 

@@ -107,12 +107,11 @@ def fit(
     is_first = processes.rank == 0  # only this process claims and locks the folder
     with contextlib.ExitStack() as stack, torch.random.fork_rng(), float32_by_default():
         if is_first:
+            if resume:
+                folder.require_begun()
             order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
-            learned = {
-                "sha256": _digest(trainable),
-                "content": _content(config, dev_sentences, initial_model),
-            }
-            stack.enter_context(folder).claim(order | learned, resume)
+            data = {"sha256": _digest(trainable), "content": _content(config, dev_sentences, initial_model)}
+            stack.enter_context(folder).claim(order | data, resume)
         if config.trainer.threads:
             torch.set_num_threads(config.trainer.threads)
         keep_freed_memory()

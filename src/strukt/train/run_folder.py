@@ -72,6 +72,15 @@ class RunFolder:
         if self._lock is not None:
             self._lock.close()
 
+    def require_begun(self) -> None:
+        """Check that a run began in this folder, without creating the folder.
+
+        Raises:
+            StruktError: If the folder has no record of a run.
+        """
+        if not (self.training / "run.json").exists():
+            raise StruktError(f"{self.path}: no training began here; omit --resume")
+
     def claim(self, run: dict[str, Any], resume: bool) -> None:
         """Check that the run may start or resume in this folder.
 
@@ -95,8 +104,7 @@ class RunFolder:
                 )
             write_json(record, run)
             return
-        if not record.exists():
-            raise StruktError(f"{self.path}: no training began here; omit --resume")
+        self.require_begun()
         if (self.path / "format.json").exists() and not self.checkpoints.exists():
             raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
         differing = _differences(flat(read_object(record)), flat(run))
@@ -111,8 +119,8 @@ class RunFolder:
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return name, former and present value of each entry that must not differ but does; digests come last."""
-    names = sorted(before.keys() | now.keys(), key=lambda name: (name.startswith(CONTENT), name))
+    """Return name, former and present value of each differing entry: the task first, digests last."""
+    names = sorted(before.keys() | now.keys(), key=lambda name: (name.startswith(CONTENT), name != "task", name))
     return [
         (name.removeprefix("options."), before.get(name), now.get(name))
         for name in names
