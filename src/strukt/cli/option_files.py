@@ -13,6 +13,7 @@ import jsonargparse
 import yaml
 
 from strukt.cli.console import UsageError
+from strukt.cli.option_dumper import dump
 
 LARGEST = 1_000_000
 """Maximum size of a file in bytes; the output of `--print_config` has a few thousand."""
@@ -26,7 +27,7 @@ MOST_PARTS = 10_000
 """Maximum number of keys and values; a value counts again for each alias that repeats it."""
 
 MODE = "strukt"
-"""The name under which jsonargparse knows this loader."""
+"""The name under which jsonargparse knows its loader and dumper."""
 
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
@@ -285,4 +286,5 @@ def files_first(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     return [*files, *others]
 
 
+jsonargparse.set_dumper(MODE, dump)
 jsonargparse.set_loader(MODE, load, exceptions=(yaml.YAMLError, OptionsError))
