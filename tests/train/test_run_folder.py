@@ -1,5 +1,6 @@
 """The folder of a training: one run at a time, nothing overwritten unasked."""
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -59,6 +60,26 @@ def test_there_must_be_something_to_resume(tmp_path):
     with pytest.raises(StruktError, match="no training began here; omit --resume"):
         RunFolder(tmp_path / "other").require_begun()
     assert not (tmp_path / "other").exists()
+
+
+def fail(path, after_a_checkpoint):
+    with contextlib.suppress(DataError), RunFolder(path) as folder:
+        folder.claim({"task": "tag"}, resume=False)
+        if after_a_checkpoint:
+            folder.checkpoints.mkdir()
+        raise DataError("no sentence has a tag")
+
+
+def test_a_run_that_fails_at_once_is_not_to_be_resumed(tmp_path):
+    fail(tmp_path, after_a_checkpoint=False)
+    with RunFolder(tmp_path) as folder, pytest.raises(StruktError, match="no training began here"):
+        folder.claim({"task": "tag"}, resume=True)
+
+
+def test_a_run_that_fails_after_a_checkpoint_can_be_resumed(tmp_path):
+    fail(tmp_path, after_a_checkpoint=True)
+    with RunFolder(tmp_path) as folder:
+        folder.claim({"task": "tag"}, resume=True)
 
 
 def test_a_finished_training_is_not_resumed(tmp_path):

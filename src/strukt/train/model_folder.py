@@ -217,7 +217,7 @@ def require_format(path: Path) -> None:
         raise DataError("there is no such model folder", path)
     require_utf8(path)
     if not (path / LAST).exists():
-        unfinished = (path / "training").is_dir()
+        unfinished = (path / "training" / "run.json").exists()
         remedy = (
             "its training is unfinished; continue with --resume" if unfinished else "it has no format.json"
         )

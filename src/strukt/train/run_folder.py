@@ -22,7 +22,8 @@ CONTENT = "content."
 class RunFolder:
     """The output folder of a training run, locked for as long as the context lasts.
 
-    The lock belongs to the process, so a killed run releases it.
+    The lock belongs to the process, so a killed run releases it. A new run that fails before its first checkpoint
+    leaves no record, since there is nothing to resume.
 
     Args:
         path: The output folder; created if it does not exist.
@@ -43,6 +44,7 @@ class RunFolder:
         self.training = path / "training"
         self.checkpoints = self.training / "checkpoints"
         self._lock: IO[str] | None = None
+        self._is_new = False
 
     def __enter__(self) -> RunFolder:
         if not self.training.exists() and not (self.path / "format.json").exists():
@@ -69,8 +71,15 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        has_result = self.checkpoints.exists() or (self.path / "format.json").exists()
+        if error is not None and self._is_new and not has_result:
+            self._record.unlink(missing_ok=True)  # there is nothing to resume
         if self._lock is not None:
             self._lock.close()
+
+    @property
+    def _record(self) -> Path:
+        return self.training / "run.json"
 
     def require_begun(self) -> None:
         """Check that a run began in this folder, without creating the folder.
@@ -78,7 +87,7 @@ class RunFolder:
         Raises:
             StruktError: If the folder has no record of a run.
         """
-        if not (self.training / "run.json").exists():
+        if not self._record.exists():
             raise StruktError(f"{self.path}: no training began here; omit --resume")
 
     def claim(self, run: dict[str, Any], resume: bool) -> None:
@@ -94,7 +103,6 @@ class RunFolder:
                 folder for a new run already holds a model or an unfinished run.
             DataError: If the record of the run to resume is damaged, or that of a new run cannot be written.
         """
-        record = self.training / "run.json"
         if not resume:
             if (self.path / "format.json").exists():
                 raise StruktError(f"{self.path}: holds a model already; choose another folder or remove it")
@@ -102,12 +110,13 @@ class RunFolder:
                 raise StruktError(
                     f"{self.path}: holds an unfinished training; add --resume, or remove the folder"
                 )
-            write_json(record, run)
+            write_json(self._record, run)
+            self._is_new = True
             return
         self.require_begun()
         if (self.path / "format.json").exists() and not self.checkpoints.exists():
             raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
-        differing = _differences(flat(read_object(record)), flat(run))
+        differing = _differences(flat(read_object(self._record)), flat(run))
         if differing:
             name, before, now = differing[0]
             content = "training corpus" if name == "sha256" else name.removeprefix(CONTENT)
