@@ -1,7 +1,7 @@
 # make demo   installs strukt and runs its demonstration, a small parser trained in a minute
 # make serve  shows the parser of the demonstration in a browser, at http://127.0.0.1:8000
 # make test   installs the development extra and runs every check that CI runs
-# make dist   builds the wheel and the source archive, and tries the wheel in an environment of nothing else
+# make dist   builds the wheel and the source archive, and tries the wheel in an otherwise empty environment
 # The environment is made in .venv; `make test VENV=/tmp/elsewhere` puts it somewhere else.
 
 PYTHON ?= python3

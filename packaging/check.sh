@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install a wheel into an environment of nothing else, and do with it what a newcomer does.
+# Install a wheel into an otherwise empty environment, and do with it what a newcomer does.
 set -eu
 wheel=$(realpath "$1")
 constraints=$(realpath constraints.txt)

@@ -70,7 +70,7 @@ def test_options_win_over_the_file_of_a_group_and_later_files_over_earlier_ones(
 
 def test_what_is_printed_can_be_read_again(tmp_path, capsys):
     options = ["--column", "upos", "--encoder.layers", "5", "--trainer.seed", "3", "--optimizer.weight_decay=1e-7"]
-    options += ["--output", "1e-3", "--train", "1_0e+3", "--dev", "é: no #"]
+    options += ["--output", "1e-3", "--train", "1_0.5e3", "--dev", "é: no #"]
     with pytest.raises(SystemExit) as ended:
         parse("tag", [*options, "--print_config"])
     assert ended.value.code == 0

@@ -38,7 +38,7 @@ def address():
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium; of a module, because the loop of playwright is that of the thread while it lasts."""
+    """Chromium, started once per module, because Playwright's event loop occupies the thread while it runs."""
     sync_api = pytest.importorskip("playwright.sync_api", reason=PLAYWRIGHT)
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")

@@ -47,7 +47,7 @@ def _beside(scores: Mapping[str, Mapping[str, float]]) -> str:
 def _parser() -> Parser:
     parser = Parser(
         "export",
-        "Export the networks of a model to ONNX; all commands accept the new folder in place of the old one.",
+        "Export the networks of a model to ONNX; all commands but card, push and export accept the new folder.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(

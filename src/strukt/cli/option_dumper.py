@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 _Dumper: Any = type("_Dumper", (yaml.SafeDumper,), {})
-"""Quotes texts that the loader reads as numbers although YAML 1.1 does not, such as 1e3."""
+"""Quotes texts that the loader reads as numbers although YAML 1.1 does not, such as 1e3 and 1.5e3."""
 
 _Dumper.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+$"), list("-+0123456789")
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
 )
 
 

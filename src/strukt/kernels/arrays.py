@@ -15,9 +15,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def are_distinct(indices: Array) -> bool:
-    """Return True if no index occurs twice; indices are integers of at least 0. Time O(count + largest index).
+    """Return True if no index occurs twice; indices are integers of at least 0.
 
-    `np.unique`, which hashes or sorts, takes most of the time in which the table of a long sequence is built.
+    Time and memory O(count + largest index). `np.unique`, which hashes or sorts, would take most of the time in
+    which the table of a long sequence is built.
 
     Examples:
         >>> are_distinct(np.array([2, 0, 1])), are_distinct(np.array([2, 0, 2]))

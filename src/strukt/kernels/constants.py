@@ -30,10 +30,11 @@ def constant(value: float, device: torch.device) -> Tensor:
     is_eager = is_plain()  # first: torch.compile would guard a dictionary that it reads
     if is_eager and (kept := _kept.get((value, device))) is not None:
         return kept
-    if not is_eager or len(_kept) >= MOST or is_capturing(device):  # in its memory
-        return torch.full((), value, dtype=torch.float64, device=device)  # waits for no copy
+    if not is_eager or len(_kept) >= MOST or is_capturing(device):
+        return torch.full((), value, dtype=torch.float64, device=device)  # without a copy, which would wait
     with torch.inference_mode(mode=False):  # autograd saves no tensors of the inference mode
-        result = _kept[value, device] = torch.full((), value, dtype=torch.float64, device=device)
+        # A copy is complete when the call returns, so that all streams can read it.
+        result = _kept[value, device] = torch.tensor(value, dtype=torch.float64, device=device)
     _numbers[device, result.data_ptr()] = value
     return result
 
@@ -41,4 +42,3 @@ def constant(value: float, device: torch.device) -> Tensor:
 def number(tensor: Tensor) -> float | None:
     """Return the value of all entries of a tensor if it is a kept `constant`, perhaps expanded; else None."""
     return _numbers.get((tensor.device, tensor.data_ptr())) if is_plain() else None
-

@@ -219,7 +219,7 @@ class KneserNey(nn.Module):
         return torch.cat(rows) if rows else torch.zeros(0, 3, dtype=torch.long)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Restore the counts from the result of `get_extra_state`.
+        """Restore the counts from ``state``, the result of `get_extra_state`; an empty one removes all counts.
 
         Raises:
             ValueError: If they are from a model with another order or number of words.

@@ -47,12 +47,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def beside(path: Path) -> Path:
-    """Return the temporary path at which this process writes a file."""
+    """Return the temporary path to which this process writes a file."""
     return path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
 
 
 def count_leftovers(path: Path, since: float) -> int:
-    """Count the processes that have begun to write a file since a point in time, and did not finish it.
+    """Count the processes that have written to a temporary file since a point in time, and have not finished it.
 
     Args:
         path: The final path of the file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 from pathlib import Path
 from types import TracebackType
@@ -73,7 +74,8 @@ class RunFolder:
     ) -> None:
         has_result = self.checkpoints.exists() or (self.path / "format.json").exists()
         if error is not None and self._is_new and not has_result:
-            self._record.unlink(missing_ok=True)  # there is nothing to resume
+            with contextlib.suppress(OSError):  # which would hide the error
+                self._record.unlink()  # there is nothing to resume
         if self._lock is not None:
             self._lock.close()
 

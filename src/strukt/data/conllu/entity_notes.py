@@ -182,7 +182,7 @@ class Sentence(entities.Sentence):
         """Return a copy with notes added to MISC, as `conllu.Sentence.with_misc` does.
 
         Raises:
-            ValueError: If `conllu.Sentence.with_misc` raises it.
+            ValueError: If there is not one value for each word, or a value cannot be written to a file.
             DataError: If a note `Entity` has a malformed mention.
         """
         return _sentence(self.plain.with_misc(**values), self.fields, self.is_first, stop)

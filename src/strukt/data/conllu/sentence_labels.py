@@ -91,7 +91,7 @@ class Sentence(classes.Sentence):
         """Return a copy with `key=value` added to MISC, as `conllu.Sentence.with_misc` does.
 
         Raises:
-            ValueError: If `conllu.Sentence.with_misc` raises it.
+            ValueError: If there is not one value for each word, or a value cannot be written to a file.
         """
         return Sentence(self.plain.with_misc(**values))
 

@@ -74,7 +74,7 @@ class TreePair(Pair):
         If the class is None, it stays as it is.
 
         Raises:
-            ValueError: If the class or a note cannot be written to a file.
+            ValueError: If the class or a note is blank, or cannot be written to a file.
         """
         return TreePair(self.first.annotated(label=label, **notes), self.second)
 

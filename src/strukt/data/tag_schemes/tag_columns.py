@@ -65,8 +65,8 @@ class TaggedWords:
 def read(source: Source) -> Iterator[TaggedWords]:
     r"""Read sentences separated by blank lines, lazily; ``-DOCSTART-`` lines are skipped, and also end a sentence.
 
-    Columns are separated by TABs or, in lines without any, by spaces. There are no comments: `#` is an ordinary
-    word.
+    Columns are separated by TABs or, in lines without any, by spaces. Only the first and the last one are
+    kept. There are no comments: `#` is an ordinary word.
 
     Args:
         source: A path, `-` for standard input, or an open stream.

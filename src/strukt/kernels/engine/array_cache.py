@@ -8,8 +8,6 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 import torch
-from torch import Tensor
-from typing_extensions import override
 
 from strukt.kernels.memory import is_capturing
 
@@ -39,33 +37,23 @@ class ArrayCache(Generic[Made]):
                 self._cache[key] = made
                 self._bytes += size(made)
             while self._bytes > MOST and len(self._cache) > 1:
-                self._drop(self._cache.popitem(last=False)[1])
+                self._bytes -= size(self._cache.popitem(last=False)[1])
         return made
-
-    def _drop(self, made: Made) -> None:
-        """Forget a tuple that is no longer in the cache."""
-        self._bytes -= size(made)
 
 
 class DeviceCache(ArrayCache[Made]):
-    """A cache of tensors on a device, where kernels and CUDA graphs may still read tensors that are dropped."""
+    """A cache of tensors on a device that are kept for good if a CUDA graph reads them."""
 
     def __init__(self) -> None:
         super().__init__()
         self._captured: dict[Hashable, Made] = {}
 
     def get_on(self, device: torch.device, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return the tuple of a key and a device; it is kept for good if a CUDA graph is being captured."""
+        """Return the tuple of a key and a device; it is never dropped if a CUDA graph is being captured now."""
         made = self.get((key, device), make)
         if is_capturing(device):
             self._captured[key, device] = made
         return made
-
-    @override
-    def _drop(self, made: Made) -> None:
-        for device in {each.device for each in made if isinstance(each, Tensor) and each.is_cuda}:
-            torch.cuda.synchronize(device)  # other streams may still run kernels that read these tensors
-        super()._drop(made)
 
 
 def size(made: tuple[Any, ...]) -> int:

@@ -1,4 +1,4 @@
-"""Subsets of bounded size on GPUs, as a table; the best subset alone is found by sorting, in PyTorch."""
+"""Subsets of bounded size on GPUs, as a table; only the best subset is found by sorting, in PyTorch."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from strukt.structures.k_subset.sorting import clean
 class Subsets(Gpu):
     """The backend of subsets on GPUs. All items of a batch share one program, whatever their lengths and sizes.
 
-    Scores of -inf forbid taking padding, and other sizes. The options are the lengths, and the smallest and the
-    largest size, ``(batch,)`` each.
+    Scores of -inf forbid padding to be taken, and sizes outside the bounds. The options are the lengths, and the
+    smallest and the largest size, ``(batch,)`` each.
     """
 
     scores = 2

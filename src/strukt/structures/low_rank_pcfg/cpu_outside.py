@@ -73,10 +73,10 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
 
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
-    """Add the derivatives of root, head and children to ``into``, without the labels of spans.
+    """Add the derivatives with respect to root, head and children to ``into``, without sums for labels of spans.
 
-    They come from the derivative of `Weights.joined`, one product for all spans, and from the sums of whole
-    sentences. ``slopes`` and ``shares`` are the results of `outside_pass`.
+    They come from the derivative with respect to `Weights.joined`, one product for all spans, and from the sums of
+    whole sentences. ``slopes`` and ``shares`` are the results of `outside_pass`.
     """
     groups, kind = len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
@@ -95,7 +95,7 @@ def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weight
 def label_gradients(
     work: Sentences, slopes: Tensor, shares: Tensor, into: Weights, marginals: Tensor | None
 ) -> None:
-    """Add the derivatives of root, head and children to ``into``, by way of the labels of spans, item by item.
+    """Add the derivatives with respect to root, head and children to ``into``, through labels of spans, by item.
 
     The probabilities of these labels, times the item's weight, are written to ``marginals (batch, n + 1, n + 1,
     s + p)`` unless it is None. ``slopes`` and ``shares`` are the results of `outside_pass`.

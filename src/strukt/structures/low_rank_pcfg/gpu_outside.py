@@ -69,7 +69,7 @@ class Outside:
         return result
 
     def _end_ranks(self) -> None:
-        """Add the derivatives of root, head and children to ``into``, if they are not computed through labels.
+        """Add the derivatives with respect to root, head and children to ``into``, unless `_through_labels` does.
 
         They come from the derivative of the joined matrix, and from the sums of whole sentences.
         """
@@ -81,7 +81,7 @@ class Outside:
     def _through_labels(self, width: int, opened: Tensor, sums: Tensor) -> Tensor:
         """Return the derivatives of sums ``(batch, m, r)`` through labels, whose marginals are written.
 
-        The derivatives of root, head and children are added to ``into``.
+        The derivatives with respect to root, head and children are added to ``into``.
         """
         work, into = self._work, self.into
         span_weights = work.span_weights(width)

@@ -58,7 +58,7 @@ class Weights(NamedTuple):
 
     @property
     def factors(self) -> Tensor:
-        """A bound ``(g,)`` on the growth of errors from the sums over a span's splits to its values as a child."""
+        """A bound ``(g,)`` on the factor by which errors grow from a span's sums over splits to its values."""
         return torch.bmm(self.head.sum(2).unsqueeze(1), self.children).squeeze(1).amax(1).double()
 
     @property
@@ -94,7 +94,7 @@ class Weights(NamedTuple):
         return Weights(*map(torch.zeros_like, self))
 
     def add_gradients_of_ranks(self, into: Weights, joined: Tensor, tops: Tensor) -> None:
-        """Add the derivatives of head, children and root to ``into``.
+        """Add the derivatives with respect to head, children and root to ``into``.
 
         Args:
             into: The derivatives with respect to these weights.

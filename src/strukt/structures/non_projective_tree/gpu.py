@@ -165,7 +165,7 @@ def _plan(n: int, device: torch.device) -> tuple[Tensor, int]:
     def made() -> tuple[Tensor, int]:
         with interpreting():
             blocks, size = current(halves.plan)(n, ROOTS)
-        return torch.from_numpy(blocks.T.astype("int32")).to(device).contiguous(), int(size)
+        return torch.from_numpy(blocks.T.astype("int32", order="C")).to(device), int(size)
 
     return _PLANS.get_on(device, n, made)
 

@@ -43,7 +43,7 @@ def place_in_parent(i, kept, first, other):
 def copy_down(above, size_above, below, kept, size, first, other, R: tl.constexpr, C: tl.constexpr):
     """Copy the matrix ``below (size, 2 + size)`` of a block from ``above``, that of its parent.
 
-    Words have another order there: see `place_in_parent`.
+    Words are in a different order there: see `place_in_parent`.
     """
     for begin in range(0, size, R):
         for start in range(0, size + 2, C):
@@ -61,6 +61,7 @@ def normalise(row, k, C: tl.constexpr):
 
     A root of order 1 counts only if there is no other head.
     """
+    # `lone` is loaded before the reduction, which all warps wait for, because the last loop overwrites it.
     pivot, lone = tl.full([1], NOTHING, tl.float64), tl.load(row + 1 + tl.zeros([1], tl.int32))
     for start in range(0, k + 2, C):
         j = start + tl.arange(0, C)

@@ -4,10 +4,11 @@ Eliminating all words but one takes O(n^3), but the work can be shared: divide t
 one half, and recurse into the other; then exchange the halves. If eliminating one half of s words takes c s^3, the
 total is 2 c n^3 (1 + 1/4 + 1/16 ...).
 
-A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain. Rows are first the words that it
-keeps, then those that it eliminates, the last row first. Columns are the root, in ``roots`` columns, and the same
-words. After the elimination, the rows of eliminated words hold the shares of their remaining heads. The words that
-a block keeps are those of the two blocks below it: each keeps one half of them, and eliminates the other.
+A *block* is a set of s words that remain, with the matrix ``(s, roots + s)`` of their weights. Rows are first the
+words that it keeps, then those that it eliminates, the last row first. Columns are the root, in ``roots`` columns,
+and the same words. After the elimination, the rows of eliminated words hold the shares of their remaining heads.
+The words that a block keeps are those of the two blocks below it: each keeps one half of them, and eliminates the
+other.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def matrix(flat: Array | None, block: Array, roots: int) -> Any:
 
 @inner
 def copy_down(above: Array | None, parent: Array, block: Array, roots: int, below: Array | None) -> None:
-    """Copy the matrix ``below`` of a block from ``above``, that of its parent; do nothing if either is None."""
+    """Fill ``below``, the matrix of a block, from ``above``, that of its parent; do nothing if either is None.
+
+    Words are in a different order in the parent. ``parent`` and ``block`` are rows of `plan`.
+    """
     if above is None or below is None:
         return
     kept, count = block[KEPT], block[COUNT]

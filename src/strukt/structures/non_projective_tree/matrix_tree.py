@@ -36,15 +36,16 @@ trees to sum over, which is the lowest that a tree can have.
 class Elimination:
     """The operators of trees, by elimination; their sums are over the trees of one order.
 
-    ``load`` is called with ``arcs, lengths, *options``. These are also the arguments of the operators, except for
-    `expected_surprise`; `sample` takes a count, too.
+    ``load`` is called with ``arcs (batch, n, n + 1)``, whose first column is the root's, ``lengths (batch,)`` and
+    ``*options``. These are also the arguments of the operators; `sample` takes a count, too, and
+    `expected_surprise` two tuples of them.
     """
 
     def __init__(self, load: Load) -> None:
         self._load = load
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
-        """Return the log-partition ``(batch,)``, computed in float64; time O(n^3), n sequential steps."""
+        """Return the log-partition ``(batch,)``, -inf without a tree; in float64, time O(n^3), in n steps."""
         weights, orders, order_of_trees = self._load(arcs, lengths, *options)
         total, order = eliminate(weights, orders)
         return torch.where(order == order_of_trees, total, NEG_INF).to(arcs.dtype)
@@ -57,7 +58,8 @@ class Elimination:
     def expected_surprise(self, arguments: tuple[Any, ...], others: tuple[Any, ...]) -> Tensor:
         """Return -E[log q] ``(batch,)`` in nats; E is under the scores of ``arguments``, q under ``others``.
 
-        It is computed in float64, from scores relative to the best head of each word.
+        It is inf if q forbids a tree of positive probability, and 0 if there is no tree. It is computed in
+        float64, from scores relative to the best head of each word.
         """
         (arcs, lengths, *options), (other_arcs, _, *other_options) = arguments, others
         mine, theirs = (relative(each.double(), lengths) for each in (arcs, other_arcs))
@@ -72,7 +74,7 @@ class Elimination:
         return torch.where(log_partition == NEG_INF, torch.zeros_like(result), result).to(arcs.dtype)
 
     def sample(self, arcs: Tensor, lengths: Tensor, *options_count: Any) -> tuple[Tensor, Tensor]:
-        """Return the heads of samples, ``(batch, count, n)``, and the log-partition ``(batch,)``.
+        """Return the heads of samples, ``(batch, count, n)``, and the log-partition ``(batch,)``; no head is -1.
 
         The head of each word is drawn given those of the words before it. Samples are exact even for scores so
         large that Wilson's walk would practically never end. Time O(n^4) per sample. The number of samples is the

@@ -25,7 +25,7 @@ def zero_expected(grammar: Grammar, slots: int) -> Expected:
 def rules_of(grammar: Grammar, expected: Expected) -> Array:
     """Return the derivatives with respect to the scores of rules: ``(groups, s, s + p, s + p)``.
 
-    ``expected`` are those with respect to their weights; the slots are added up.
+    ``expected`` are those with respect to their weights; the slots are summed.
     """
     groups, s, labels, _ = grammar.rules.shape
     pairs, words, beside, before = (part.sum(0) if len(part) > 1 else part[0] for part in expected)

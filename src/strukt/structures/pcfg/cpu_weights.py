@@ -47,8 +47,8 @@ def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
 
     Arrays: ``root (groups, s)``, ``rules (groups, s, s + p, s + p)``, and the mask ``(batch,)``.
     """
-    starts, root_tops, root_underflowed = _weighed(root)
-    table, rule_tops, rules_underflowed = _weighed(rules)
+    starts, root_tops, root_underflowed = _weights_of(root)
+    table, rule_tops, rules_underflowed = _weights_of(rules)
     underflowed = np.zeros(batch, np.bool_)
     for few in (root_underflowed, rules_underflowed):
         underflowed |= np.repeat(few, batch // len(few))
@@ -70,7 +70,7 @@ def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> G
     )
 
 
-def _weighed(scores: Array) -> tuple[Array, Array, Array]:
+def _weights_of(scores: Array) -> tuple[Array, Array, Array]:
     """Return the weights of scores ``(groups, ...)``, the largest score of each group, and a mask of groups.
 
     The mask is True for groups with a weight that underflows.

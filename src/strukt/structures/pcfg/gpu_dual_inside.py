@@ -40,9 +40,10 @@ def add_dual_sides(
     c_step, dm, de, d_dm, d_de, d_item, d_start, d_first, d_row, d_step, right_depth, item, start, label, live,
     K: tl.constexpr,
 ):  # fmt: skip
-    """Add the products of two rows with two matrices to numbers and to their moves; return both, settled.
+    """Add two products of a row and a matrix to the number of each span, and their derivatives to its move.
 
-    Arguments are as in `gpu_inside.add_sides`; those that end in ``_dm`` and ``_de`` are moves.
+    Return numbers and moves, settled. Arguments are as in `gpu_inside.add_sides`; those that end in ``_dm`` and
+    ``_de`` are moves.
     """
     total, top = add_sides(
         total, top, am, ae, a_item, a_start, a_first, a_row, a_step, bm, be, b_item, b_start, b_first, b_row,

@@ -85,7 +85,7 @@ def for_items(scores: Tensor, axis: int, lengths: Tensor) -> Tensor:
 
 
 def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
-    """Split rules ``(..., g, s, s + p, s + p)`` by which children are words."""
+    """Split rules ``(..., g, s, s + p, s + p)`` by which children are words, for ``len(lengths)`` items."""
     rules, s = for_items(rules, -4, lengths), rules.shape[-3]
     return Grammar(rules[..., :s, :s], rules[..., s:], rules[..., s:, :s])
 

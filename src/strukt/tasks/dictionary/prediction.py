@@ -21,7 +21,7 @@ class DefinedWords(ClassPrediction):
     @property
     @override
     def notes(self) -> dict[str, str]:
-        """The probability of the most probable word, and the next words with their probabilities, by rank."""
+        """The probability of the best word as `p`, and the next words with theirs, by rank from `2` to `10`."""
         others = enumerate(self.ranking[1:NOTED], 2)
         return super().notes | {str(rank): f"{word} {self._written(word)}" for rank, word in others}
 
@@ -33,12 +33,12 @@ class DefinedWords(ClassPrediction):
 
 @dataclass(frozen=True)
 class NearWords(DefinedWords):
-    """The words that a definition may define, with cosines of their vectors in place of probabilities."""
+    """The words that a definition may define, with the cosine of the definition and each word's vector."""
 
     @property
     @override
     def notes(self) -> dict[str, str]:
-        """The cosine of the nearest word, and the next words with their cosines, by rank."""
+        """The cosine of the nearest word as `cos`, and the next words with theirs, by rank from `2` to `10`."""
         notes = super().notes
         return {"cos": notes.pop("p")} | notes
 

@@ -1,5 +1,7 @@
 """Items of all lengths share the launches of a step, and tables are made once for a size and device."""
 
+import inspect
+import re
 import weakref
 
 import pytest
@@ -7,7 +9,7 @@ import torch
 from tests.kernels.engine.gpu.device import DEVICE, LAST, by_kernels, needed, on_device
 
 from strukt.kernels.engine import array_cache
-from strukt.kernels.engine.gpu.launching import for_all_sizes
+from strukt.kernels.engine.gpu.launching import for_all_sizes, launcher
 from strukt.structures.projective_tree.gpu import TABLE
 
 pytestmark = needed
@@ -43,17 +45,30 @@ def test_lengths_share_the_launches_of_a_step(name, launched):
     assert all(grid[0] == 3 for _, grid in first)
 
 
+def kernels_of_tables():
+    """All kernels that `run.Run` launches."""
+    from strukt.kernels.engine.gpu import best, growth, inside_outside, kbest, numbers, run
+
+    modules = {each.__name__.rpartition(".")[2]: each for each in (best, growth, inside_outside, kbest, numbers)}
+    names = re.findall(r"self\._launch\(\s*(\w+)\.(\w+)", inspect.getsource(run))
+    return [getattr(modules[module], name) for module, name in {*names, ("numbers", "split")}]
+
+
 def test_one_compilation_serves_all_sizes(monkeypatch):
     import triton
 
     monkeypatch.setattr(triton.knobs.runtime, "interpret", False)
-    made = for_all_sizes(plain)
-    constants = [each.name for each in made.params if not each.do_not_specialize]
-    assert constants == ["size"]
+    for kernel in kernels_of_tables():
+        assert "@for_all_sizes" in inspect.getsource(kernel.fn), kernel.fn.__name__
+        made = for_all_sizes(kernel.fn)
+        specialised = [each.name for each in made.params if not each.do_not_specialize]
+        assert all(name.isupper() for name in specialised), specialised
 
 
-def plain(values, count, size: "tl.constexpr"):  # noqa: F821
-    pass
+def test_launches_fuse_products_and_do_not_pipeline_unless_asked():
+    kernel = {(1,): lambda **options: options}
+    assert launcher(kernel, (1,))() == {"enable_fp_fusion": True, "num_stages": 1}
+    assert launcher(kernel, (1,))(num_stages=3)["num_stages"] == 3
 
 
 def test_tables_that_a_graph_reads_are_kept(monkeypatch):

@@ -11,10 +11,10 @@ from torch import Tensor
 
 
 def for_all_sizes(function: Any) -> Any:
-    """Compile a kernel once for all sizes, and not for each pattern of sizes that are 1 or divisible by 16.
+    """Compile a kernel once for its constants, and not for each pattern of sizes that are 1 or divisible by 16.
 
-    This is for kernels of tables: the arrays of items begin at multiples of sizes, so that Triton could not rely
-    on aligned addresses anyway.
+    This is for kernels of tables: the arrays of items begin at multiples of sizes, of which few are divisible by
+    16, so that Triton can seldom rely on aligned addresses anyway.
     """
     import triton
 

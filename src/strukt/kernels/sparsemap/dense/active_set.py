@@ -23,7 +23,8 @@ def is_open(sets: DenseSets) -> Tensor:
 def begin(sets: DenseSets, structures: list[Structures], weights: Tensor) -> None:
     """Start from k structures for each item, with weights ``(batch, k)``; k may be 0.
 
-    Affinely dependent and forbidden structures, and those of weight 0, are left out.
+    Affinely dependent and forbidden structures, and those of weight 0, are left out, and the other weights
+    renormalised. Items of which none is left start from an empty set.
     """
     for new, weight in zip(structures, weights.unbind(1), strict=True):
         _set_base(sets, new.feasible, new)
