@@ -65,13 +65,17 @@ class GridPaths(StructuredDistribution, abc.ABC):
     def _parts_within(self) -> Tensor:
         return self._within.unsqueeze(-1)
 
+    @property
+    def _main_name(self) -> str:
+        """The name of the main scores in errors."""
+        return self.score_names[0]
+
     def _check_scores(self) -> None:
         main, *others = (score.detach() for score in self._flat_scores())
         lengths, within = self._integers()[0], self._parts_within
         if len(lengths):
             cleaned = main.masked_fill(~within.reshape(len(lengths), *within.shape[-3:]), 0.0)
-            name = f"{self.score_names[0]} ({', '.join(self.moves)})"  # which arguments may have named apart
-            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, name)
+            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, self._main_name)
             for name, score in zip(self.score_names[1:], others, strict=True):
                 guards.require_scores(score, lengths[: len(score)], [UNBOUNDED] * 2, name)
 

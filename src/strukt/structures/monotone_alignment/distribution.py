@@ -151,6 +151,10 @@ class MonotoneAlignment(GridPaths):
         return paths.path(event, length, constants[0])
 
     @property
+    def _main_name(self) -> str:
+        return f"moves ({', '.join(self.moves)})"  # three arguments of the constructor
+
+    @property
     def _within(self) -> Tensor:
         """A mask of the cells within the lengths: ``batch + (n, m)``."""
         return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
