@@ -88,7 +88,7 @@ class Chart:
 
     @property
     def largest_scale(self) -> Tensor:
-        """The largest log-scale of the values of any span, ``(batch,)``; unused cells have 0."""
+        """The largest log-scale of the values of any span, ``(batch,)``; unused cells count as 0."""
         return self._left_scale.flatten(1).amax(1)
 
     def tops(self, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:

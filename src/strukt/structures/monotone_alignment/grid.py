@@ -29,7 +29,7 @@ def number_of_paths(n: int, m: int) -> int:
 
 @cache
 def paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
-    """Return all paths from the first cell to (i, j), each of triples (row, column, move into the cell)."""
+    """Return all paths from the first cell to (i, j), as tuples of triples (row, column, move into the cell)."""
     if i == j == 0:
         return [((0, 0, MATCH),)]
     return [

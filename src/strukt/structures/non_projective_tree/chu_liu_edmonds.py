@@ -118,7 +118,7 @@ def _contract(single_root: bool, nodes: Nodes) -> int:
 
 @inner
 def _best_head(scores: Array, single_root: bool) -> int:
-    """Return the best head of a node, -1 for none; with a single root, the root only if it is the only one."""
+    """Return a node's best head, -1 for none; with a single root, the root only if no other head is possible."""
     head, top = -1, -np.inf
     for h in range(int(single_root), scores.shape[0]):
         if scores[h] > top:

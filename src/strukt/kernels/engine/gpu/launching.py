@@ -18,8 +18,8 @@ def for_all_sizes(function: Any) -> Any:
     """
     import triton
 
-    names = inspect.signature(function).parameters.values()
-    arguments = [each.name for each in names if each.annotation is inspect.Parameter.empty]
+    parameters = inspect.signature(function).parameters.values()
+    arguments = [each.name for each in parameters if each.annotation is inspect.Parameter.empty]
     return triton.jit(function, do_not_specialize=arguments)
 
 
