@@ -79,6 +79,33 @@ def test_equals_the_reference(subject, change):
                 torch.testing.assert_close(mine, expected, rtol=1e-10, atol=1e-10)
 
 
+ROUNDED = {"CTC", "LinearChain", "MonotoneAlignment", "SemiMarkov", "Transducer"}
+"""Structures whose tables are for sizes rounded up."""
+
+
+@pytest.mark.parametrize(
+    "subject", [each for each in SUBJECTS if each.name.split(",")[0] in ROUNDED], ids=lambda subject: subject.name
+)
+def test_sizes_that_are_rounded_up(poisoned_memory, subject):
+    """The table is for 10 positions, and the padding of the scores up to this size is not read."""
+    case = changed(subject.case((4,), lengths=[9, 9, 8, 1], size=9), with_forbidden_parts)
+    result = of_executor(case)
+    for mine, expected in zip(result, of_reference(case), strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", sorted(ROUNDED))
+def test_similar_sizes_have_one_table(name):
+    def sizes(size):
+        case = next(each for each in SUBJECTS if each.name.startswith(name)).case((1,), size=size)
+        layout = executor(case.distribution().oracles.name)._layout
+        scores, _, options = layout._split(case.distribution()._arguments())
+        return layout._sizes(scores, options)
+
+    assert len({str(sizes(size)) for size in range(34, 40)}) <= 2  # targets of CTC grow, too
+    assert sizes(32) != sizes(36) != sizes(41)
+
+
 def test_padding_is_not_read():
     unary, transition = torch.randn(2, 5, 3, dtype=torch.float64), torch.randn(2, 4, 3, 3, dtype=torch.float64)
     lengths = torch.tensor([5, 3])

@@ -38,9 +38,12 @@ class Executor:
         self.fits = layout.fits
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
-        """Return the shape of the chart, ``(batch, cells)``."""
+        """Return the shape of the chart, ``(batch, cells)``.
+
+        It has one column more than that of kernels, so that neither reads a chart of the other.
+        """
         scores, _, options = self._layout._split(arguments)
-        return len(scores[0]), self._layout._cells(*self._layout._sizes(scores, options))
+        return len(scores[0]), self._layout.most_cells(scores, options) + 1
 
     @torch.no_grad()
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:

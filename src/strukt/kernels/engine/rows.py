@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,15 +28,47 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
 
     The numbers of consecutive batch / g items, which share an entry of the scores, are added up.
     """
+    parts = views(rows, [score.shape[1:] for score in scores])
+    return [reduced(part, score, torch.sum) for part, score in zip(parts, scores, strict=True)]
+
+
+def reduced(part: Tensor, like: Tensor, reduce: Callable[..., Tensor]) -> Tensor:
+    """Reduce numbers ``(batch, ...)`` to ``(g, ...)``, the shape of ``like``, of which items share entries.
+
+    The function ``reduce``, such as `torch.sum`, reduces the axis of the batch / g items of an entry.
+    """
+    if len(part) == len(like):
+        return part
+    return reduce(part.reshape(len(like), len(part) // max(len(like), 1), *like.shape[1:]), 1)
+
+
+def padded(scores: Sequence[Tensor], shapes: Sequence[Sequence[int]]) -> Tensor:
+    """Concatenate scores ``(g, ...)`` to rows ``(batch, places)``, each padded with undefined entries to a shape.
+
+    The shapes are without the batch. The main scores come first, with g = batch; consecutive batch / g items share
+    an entry of the others.
+    """
+    batch = len(scores[0])
+    rows = scores[0].new_empty(batch, sum(math.prod(shape) for shape in shapes))
+    for score, part in zip(scores, views(rows, shapes), strict=True):
+        within(part, score.shape[1:]).copy_(score.repeat_interleave(batch // max(len(score), 1), 0))
+    return rows
+
+
+def views(rows: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Split rows ``(..., places)`` into views ``(..., *shape)``."""
     result, first = [], 0
-    for score in scores:
-        count = math.prod(score.shape[1:])
-        part = rows[:, first : first + count]
-        if len(score) != len(rows):
-            part = part.reshape(len(score), len(rows) // max(len(score), 1), count).sum(1)
-        result.append(part.reshape(score.shape))
-        first += count
+    for shape in shapes:
+        last = first + math.prod(shape)
+        result.append(rows[..., first:last].view(*rows.shape[:-1], *shape))
+        first = last
     return result
+
+
+def within(part: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return the first entries ``(..., *shape)`` along the last axes of a tensor, as a view."""
+    index: tuple[Any, ...] = (..., *map(slice, shape))
+    return part[index]
 
 
 def row_of(scores: Sequence[Tensor]) -> Array:

@@ -72,11 +72,11 @@ class States(Flat):
         return _rows(directions, options[0], torch.zeros(options[0].shape))
 
     def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = sum_of_labels(torch.from_numpy(rows), scores[0], options[0])
+        by_label = sum_of_labels(_emissions(rows, options[0]), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _best_parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = best_of_labels(torch.from_numpy(rows), scores[0], options[0])
+        by_label = best_of_labels(_emissions(rows, options[0]), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _joined_factors(
@@ -86,13 +86,12 @@ class States(Flat):
 
         This state is the first whose max-marginal is that of the label.
         """
-        states, result = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
-        index = by_state(factors, states)
-        best = best_of_labels(result, factors, states).gather(-1, index)
-        state_scores = result[:, 1 + states.shape[1] :].reshape(index.shape)
+        states = options[0]
+        index, bounds = by_state(factors, states), _emissions(self._bounds(scores, rows, lengths, options), states)
+        best = best_of_labels(bounds, factors, states).gather(-1, index)
         state = torch.arange(states.shape[1]).expand(index.shape)
         first = torch.full(factors.shape, states.shape[1]).scatter_reduce_(
-            -1, index, torch.where(state_scores == best, state, states.shape[1]), "amin"
+            -1, index, torch.where(bounds == best, state, states.shape[1]), "amin"
         )
         joined = np.zeros(rows.shape)
         taken = torch.where(first.gather(-1, index) == state, factors.gather(-1, index), 0.0)
@@ -105,30 +104,27 @@ def by_state(logits: Tensor, states: Tensor) -> Tensor:
     return states.unsqueeze(1).expand(*logits.shape[:2], states.shape[1])
 
 
-def sum_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """Return each label's sum over its states, ``(batch, n, c)``; ``rows`` is laid out as in `row_of_states`."""
-    index = by_state(logits, states)
-    each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
-    return each.new_zeros(logits.shape).scatter_add_(-1, index, each)
+def sum_of_labels(emissions: Tensor, logits: Tensor, states: Tensor) -> Tensor:
+    """Return the sum of ``emissions (batch, n, states)`` over the states of each label, ``(batch, n, c)``."""
+    return emissions.new_zeros(logits.shape).scatter_add_(-1, by_state(logits, states), emissions)
 
 
-def best_of_labels(rows: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """Return the largest entry over each label's states, ``(batch, n, c)``; -inf for labels without a state.
+def best_of_labels(emissions: Tensor, logits: Tensor, states: Tensor) -> Tensor:
+    """Return the maximum of ``emissions (batch, n, states)`` over the states of each label, ``(batch, n, c)``.
 
-    ``rows`` is laid out as in `row_of_states`.
+    It is -inf for labels without a state.
     """
-    index = by_state(logits, states)
-    each = rows[:, 1 + states.shape[1] :].reshape(index.shape)
-    return each.new_full(logits.shape, -torch.inf).scatter_reduce_(-1, index, each, "amax")
+    result = emissions.new_full(logits.shape, -torch.inf)
+    return result.scatter_reduce_(-1, by_state(logits, states), emissions, "amax")
 
 
-def row_of_states(logits: Tensor, states: Tensor, skips: Tensor) -> Tensor:
-    """Return the row of scores of each item, ``(batch, 1 + states + n states)``: 0, ``skips``, then emissions.
+def parts_of_row(logits: Tensor, states: Tensor, skips: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the parts of the row of scores: 0, ``(batch, 1)``, ``skips``, and emissions ``(batch, n, states)``.
 
     ``skips (batch, states)`` are the scores of skipping to each state.
     """
-    emissions = logits.gather(-1, by_state(logits, states)).flatten(1)
-    return torch.cat([logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions], 1)
+    emissions = logits.gather(-1, by_state(logits, states))
+    return logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions
 
 
 def skips_to(states: Tensor) -> Tensor:
@@ -137,5 +133,12 @@ def skips_to(states: Tensor) -> Tensor:
 
 
 def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
-    """Return `row_of_states` for the logits, the only tensor of ``scores``, in float64."""
-    return row_of_states(torch.from_numpy(doubles_of(scores[0])), states, skips).numpy()
+    """Return the concatenated `parts_of_row` of the logits, the only tensor of ``scores``, in float64."""
+    parts = parts_of_row(torch.from_numpy(doubles_of(scores[0])), states, skips)
+    return torch.cat([part.flatten(1) for part in parts], 1).numpy()
+
+
+def _emissions(rows: Array, states: Tensor) -> Tensor:
+    """Return the emissions ``(batch, n, states)`` of rows of `_rows`, as a view."""
+    emissions = torch.from_numpy(rows)[:, 1 + states.shape[1] :]
+    return emissions.reshape(len(rows), -1, states.shape[1])

@@ -10,7 +10,9 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu.backend import Gpu, width
 from strukt.kernels.engine.gpu.launching import device_of, launcher
+from strukt.kernels.engine.gpu.rounding import Up, rounded
 from strukt.kernels.engine.gpu.values import Namer
+from strukt.kernels.engine.rows import padded, views, within
 from strukt.structures.ctc import forward
 
 
@@ -28,38 +30,54 @@ class States(Gpu):
         inputs = logits, lengths, states, target_lengths
         return super().derivative(*inputs, *rest, self.inside(*inputs)[1])
 
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        count = options[0].shape[1]
-        return scores[0].shape[1], (count - 1) // 2, count
+    def _shapes(
+        self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded
+    ) -> Sequence[Sequence[int]]:
+        """Return the shapes of the parts of a row; see `forward.parts_of_row`."""
+        n, count = up(scores[0].shape[1]), 2 * up(options[0].shape[1] // 2) + 1
+        return (1,), (count,), (n, count)
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
+        n, count = self._shapes(scores, options, up)[-1]
+        return n, count // 2, count
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
         return 3 * main.shape[1] * options[0].shape[1]  # type: ignore[no-any-return]
 
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        states, target_lengths = options
-        index: Tensor = lengths * ((states.shape[1] + 1) // 2) + target_lengths
+        _states, target_lengths = options
+        index: Tensor = lengths * (self._shapes(scores, options)[-1][1] // 2 + 1) + target_lengths
         return index
 
     def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
         return (1,)
 
     def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return forward.row_of_states(scores[0], options[0], forward.skips_to(options[0]))
+        return self._row(scores, options, forward.skips_to(options[0]))
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return forward.row_of_states(directions[0], options[0], torch.zeros_like(options[0]))
+        return self._row(directions, options, torch.zeros_like(options[0]))
 
     def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return forward.sum_of_labels(rows, scores[0], options[0])
+        return forward.sum_of_labels(self._emissions(rows, scores, options), scores[0], options[0])
 
     def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return forward.best_of_labels(rows, scores[0], options[0])
+        return forward.best_of_labels(self._emissions(rows, scores, options), scores[0], options[0])
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
         states, _ = options
-        used = used[:, :, 1 + states.shape[1] :].reshape(*used.shape[:2], -1, states.shape[1])
+        used = self._emissions(used, scores, options)
         label = states[:, None].expand(-1, used.shape[1], -1).gather(-1, used.argmax(-1))
         return torch.where(used.amax(-1) > 0, label, -1)
+
+    def _row(self, scores: Sequence[Tensor], options: Sequence[Any], skips: Tensor) -> Tensor:
+        """Return the padded rows of scores, given the scores of skipping to each state, ``(batch, states)``."""
+        return padded(forward.parts_of_row(scores[0], options[0], skips), self._shapes(scores, options))
+
+    def _emissions(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        """Return the emissions of rows ``(..., places)``, without padding, as a view ``(..., n, states)``."""
+        emissions = views(rows, self._shapes(scores, options))[-1]
+        return within(emissions, (scores[0].shape[1], options[0].shape[1]))
 
 
 RECURSION = States(forward.build, forward.cells)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.backend import Gpu
+from strukt.kernels.engine.gpu.rounding import Up, rounded
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.gradients import group_sums
 from strukt.structures.events import within
@@ -32,7 +33,7 @@ class Subsets(Gpu):
         scores, lengths, options = super()._split(arguments)
         return scores, lengths, (lengths, *options)
 
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
         return (scores[0].shape[1],)
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from strukt.kernels.arrays import are_distinct
 from strukt.kernels.engine.gpu.backend import MOST_TERMS
+from strukt.kernels.engine.gpu.rounding import Up, rounded
 from strukt.kernels.engine.gpu.structures import Rows
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.engine.program import COUNT, WEIGHT
@@ -33,7 +34,7 @@ class Uses(Rows):
         events, log_partition = super().sample(*arguments)
         return programs.only_where_possible(events, log_partition.unsqueeze(-1)), log_partition
 
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
         return (len(programs.get(options[0]).ends), *options, tuple(scores[0].shape[1:]))
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.engine.gpu.rounding import Up, rounded
 from strukt.kernels.engine.gpu.structures import Rows
 from strukt.structures.transducer import forward
 
@@ -18,9 +19,13 @@ class Paths(Rows):
     def __init__(self) -> None:
         super().__init__(forward.build, lambda m, shape: forward.cells(shape), scores=1, power=2)
 
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        n, columns, _ = shape = tuple(scores[0].shape[1:])
-        return n, columns - 1, shape
+    def _shapes(self, scores: Sequence[Tensor], up: Up = rounded) -> Sequence[Sequence[int]]:
+        _, n, columns, moves = scores[0].shape
+        return [(up(n), up(columns), moves)]
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
+        (shape,) = self._shapes(scores, up)
+        return shape[0], shape[1] - 1, shape
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
         return 2 * main[0].numel()
@@ -31,7 +36,7 @@ class Paths(Rows):
         Index 0 is that of labels without frames, which have no path.
         """
         (labels,) = options
-        index = 1 + (lengths - 1) * scores[0].shape[2] + labels
+        index = 1 + (lengths - 1) * self._shapes(scores)[0][1] + labels
         return torch.where(lengths == 0, torch.where(labels == 0, -1, 0), index)
 
 

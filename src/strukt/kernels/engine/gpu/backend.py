@@ -13,6 +13,7 @@ from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.engine.arguments import ArgumentsMixin
 from strukt.kernels.engine.gpu import values
 from strukt.kernels.engine.gpu.charts import Growth, Numbers
+from strukt.kernels.engine.gpu.rounding import Up, bound, rounded
 from strukt.kernels.engine.gpu.tables import Tables
 from strukt.kernels.engine.program import Program
 
@@ -50,13 +51,17 @@ class Gpu(ArgumentsMixin, ABC):
         scores = arguments[: self.scores]
         lengths = next(place for place, each in enumerate(arguments) if not each.is_floating_point())
         options = arguments[lengths + 1 :]
-        some = scores[0].numel() > 0 and self._sizes(scores, options)[0] > 0
+        some = scores[0].numel() > 0 and self._sizes(scores, options, bound)[0] > 0
         return some and self._terms(scores[0], options) <= MOST_TERMS
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
         """Return the shape of the chart as an array of float64, ``(batch, size)``."""
         scores, _, options = self._split(arguments)
-        return len(scores[0]), width(self._cells(*self._sizes(scores, options)), scores[0].dtype)
+        return len(scores[0]), width(self.most_cells(scores, options), scores[0].dtype)
+
+    def most_cells(self, scores: Sequence[Tensor], options: Sequence[Any]) -> int:
+        """Return an upper bound on the number of cells of the table; sizes may be symbolic."""
+        return self._cells(*self._sizes(scores, options, bound))
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Return the log-partition ``(batch,)`` and the chart."""
@@ -152,8 +157,11 @@ class Gpu(ArgumentsMixin, ABC):
     # The layout of scores, which subclasses implement.
 
     @abstractmethod
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        """Return the arguments that build the program of the largest possible items."""
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
+        """Return the arguments that build the program of the largest possible items.
+
+        If items have so many sizes that a table for each would be costly, ``up`` is applied to them.
+        """
 
     @abstractmethod
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
@@ -228,7 +236,7 @@ class Gpu(ArgumentsMixin, ABC):
         sizes = self._sizes(scores, options)
         table = self.tables.get(sizes, self._places(scores), scores[0].device)
         place_scores = self._place_scores(scores, options) if place_scores is None else place_scores
-        capacity = width(self._cells(*sizes), place_scores.dtype)
+        capacity = width(self.most_cells(scores, options), place_scores.dtype)
         return Run(table, self._index(scores, lengths, options), place_scores, capacity)
 
     def _at_places(self, weights: Tensor, run: Run) -> Tensor:

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores, alone, as_tuple
 from strukt.kernels.engine.gpu.backend import Gpu
+from strukt.kernels.engine.gpu.rounding import Up, rounded
 from strukt.kernels.engine.gpu.values import Namer
 from strukt.kernels.engine.program import Program
-from strukt.kernels.engine.rows import joined, parted
+from strukt.kernels.engine.rows import padded, reduced, views, within
 
 
 class Trees(Gpu):
@@ -33,7 +34,7 @@ class Trees(Gpu):
         self._more = more
         self._event_dim = event_dim
 
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
         return (scores[0].shape[1] - self._more, *options)
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
@@ -146,71 +147,10 @@ def _expected(shares: Tensor, values: Any) -> Tensor:
     return torch.where(shares > 0, shares * values, 0.0)
 
 
-class Pairs(Gpu):
-    """The backend of a structure with main scores ``(batch, ...)`` and scores of pairs, which items may share.
-
-    Args:
-        build: ``build(*lengths, shape, pairs)`` writes the program of the largest items, given the shapes of both
-            tensors without the batch.
-        cells: ``cells(*lengths, shape, pairs)`` returns an upper bound on the number of its cells.
-        axes: The number of lengths of an item; those after the first are constants of the structure.
-    """
-
-    scores = 2
-
-    def __init__(self, build: Callable[..., Program], cells: Callable[..., int], axes: int = 1) -> None:
-        super().__init__(build, cells)
-        self._axes = axes
-
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        main, pairs = scores
-        return (*main.shape[1 : 1 + self._axes], tuple(main.shape[1:]), tuple(pairs.shape[1:]))
-
-    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
-        return math.prod(main.shape[1:]) + math.prod(main.shape[1 : 1 + self._axes]) * main.shape[-1] ** 2
-
-    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
-        if self._axes == 1:
-            return lengths - 1
-        (columns,) = options
-        index = (lengths - 1) * (scores[0].shape[2] + 1) + columns
-        # Two empty sequences have the empty path. The size at index 0 has no columns, and no path.
-        return torch.where(lengths == 0, torch.where(columns == 0, -1, 0), index)
-
-    def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
-        return (1,)
-
-    def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        main, pairs = scores
-        each = pairs.repeat_interleave(len(main) // max(len(pairs), 1), 0)
-        return torch.cat([main.flatten(1), each.flatten(1)], 1)
-
-    def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        return self._joined(rows, scores, torch.sum)
-
-    def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        return self._joined(rows, scores, torch.amax)
-
-    def _joined(self, rows: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
-        """Return rows ``(batch, places)`` in the shapes of main scores and of pairs.
-
-        The function ``join``, such as `torch.sum`, reduces the axis of the items that share pairs.
-        """
-        main, pairs = scores
-        count = math.prod(main.shape[1:])
-        each = rows[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), rows.shape[1] - count)
-        return rows[:, :count].reshape(main.shape).contiguous(), join(each, 1).reshape(pairs.shape)
-
-    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
-        shape = scores[0].shape[1:]
-        used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
-        if len(shape) > 1 + self._axes:
-            used = used.amax(-2)  # over the lengths of segments
-        return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)
-
-
 class Rows(Gpu):
     """The backend of a structure with several tensors of scores ``(batch, ...)``, concatenated in a row.
+
+    Several consecutive items may share an entry of all tensors but the first.
 
     Args:
         build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
@@ -228,8 +168,12 @@ class Rows(Gpu):
         self.scores = scores
         self._power, self._more = power, more
 
-    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        return (scores[0].shape[1] - self._more, *options, *(tuple(score.shape[1:]) for score in scores))
+    def _shapes(self, scores: Sequence[Tensor], up: Up = rounded) -> Sequence[Sequence[int]]:
+        """Return the shape that each tensor of scores has in the row of an item; see `_sizes`."""
+        return [tuple(score.shape[1:]) for score in scores]
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
+        return (scores[0].shape[1] - self._more, *options, *self._shapes(scores, up))
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
         return int((main.shape[1] - self._more) ** self._power)
@@ -241,13 +185,70 @@ class Rows(Gpu):
         return (1,)
 
     def _place_scores(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        return joined([score.flatten(1) for score in scores])
+        return padded(scores, self._shapes(scores))
 
     def _parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        pairs = zip(parted(rows, scores), scores, strict=True)
-        return alone(tuple(torch.empty_like(score, dtype=rows.dtype).copy_(part) for part, score in pairs))
+        return self._reduced(rows, scores, torch.sum)
+
+    def _best_parted(self, rows: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        return self._reduced(rows, scores, torch.amax)
+
+    def _reduced(
+        self, rows: Tensor, scores: Sequence[Tensor], reduce: Callable[..., Tensor]
+    ) -> Tensor | Scores:
+        """Return rows ``(batch, places)`` in the shapes of the scores.
+
+        The function ``reduce`` is that of `reduced`.
+        """
+        result = []
+        for part, score in zip(views(rows, self._shapes(scores)), scores, strict=True):
+            each = reduced(within(part, score.shape[1:]), score, reduce)
+            result.append(torch.empty_like(score, dtype=rows.dtype).copy_(each))
+        return alone(tuple(result))
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
-        shape = scores[0].shape[1:]
-        used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
+        used = within(views(used, self._shapes(scores))[0], scores[0].shape[1:])
+        return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)
+
+
+class Pairs(Rows):
+    """The backend of a structure with main scores ``(batch, ...)`` and scores of pairs, which items may share.
+
+    Args:
+        build: ``build(*lengths, shape, pairs)`` writes the program of the largest items, given the shapes of both
+            tensors without the batch.
+        cells: ``cells(*lengths, shape, pairs)`` returns an upper bound on the number of its cells.
+        axes: The number of lengths of an item; those after the first are constants of the structure.
+    """
+
+    def __init__(self, build: Callable[..., Program], cells: Callable[..., int], axes: int = 1) -> None:
+        Gpu.__init__(self, build, cells)
+        self.scores, self._axes = 2, axes
+
+    def _shapes(self, scores: Sequence[Tensor], up: Up = rounded) -> Sequence[Sequence[int]]:
+        main, pairs = (tuple(score.shape[1:]) for score in scores)
+        shape = (*map(up, main[: self._axes]), *main[self._axes :])
+        *steps, rows, columns = pairs
+        # An axis of one entry is shared by all boundaries; if there is one boundary only, no size is rounded.
+        return [shape, (*(shape[0] - 1 if count > 1 else count for count in steps), rows, columns)]
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any], up: Up = rounded) -> Sequence[Any]:
+        shapes = self._shapes(scores, up)
+        return (*shapes[0][: self._axes], *shapes)
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        return math.prod(main.shape[1:]) + math.prod(main.shape[1 : 1 + self._axes]) * main.shape[-1] ** 2
+
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        if self._axes == 1:
+            return lengths - 1
+        (columns,) = options
+        index = (lengths - 1) * (self._shapes(scores)[0][1] + 1) + columns
+        # Two empty sequences have the empty path. The size at index 0 has no columns, and no path.
+        return torch.where(lengths == 0, torch.where(columns == 0, -1, 0), index)
+
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], namer: Namer) -> Tensor:
+        used = within(views(used, self._shapes(scores))[0], scores[0].shape[1:])
+        if scores[0].dim() > 2 + self._axes:
+            used = used.amax(-2)  # over the lengths of segments
         return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)
