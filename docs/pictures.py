@@ -1,4 +1,4 @@
-"""The pictures and numbers of the page "One idea"; `python docs/pictures.py` draws the pictures of all pages anew.
+"""The pictures and numbers of the page "One idea"; `python docs/pictures.py` redraws the pictures of all pages.
 
 Pictures of trained models are not among them: their pages show the command that draws them.
 """

@@ -1,4 +1,4 @@
-"""The tables of pages that show recorded results; `python docs/recorded_tables.py` writes them anew.
+"""The tables of pages that show recorded results; `python docs/recorded_tables.py` rewrites them.
 
 Each table is between two comments. `<!-- recorded cogs -->` begins the table `cogs` of `strukt reproduce`, and
 `<!-- learned cogs sorting -->` a table of the scores of quick versions, of one or several such tables.
@@ -123,7 +123,7 @@ def shown(cell: str) -> str:
 
 
 def updated(text: str) -> str:
-    """Return a page with its tables written anew from the recorded results."""
+    """Return a page with its tables rewritten from the recorded results."""
     write = {"recorded": comparison, "learned": learned}
 
     def block(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The tables at the top of the pages of the reference; `python docs/reference_tables.py` writes them anew.
+"""The tables at the top of the pages of the reference; `python docs/reference_tables.py` rewrites them.
 
 A page names what it documents in lines `::: strukt.LinearChain`, which only the built site expands. Its table has
 a row for each: the path to import, and the first sentence of the docstring. A module has a row for each of its
@@ -27,7 +27,7 @@ def pages() -> list[Path]:
 
 
 def written(page: Path) -> str:
-    """Return the text of a page with its table written anew."""
+    """Return the text of a page with its table rewritten."""
     text = _text(page)
     return TABLE.sub(lambda _: "\n".join(["", *_rows(text), "", ""]), text, count=1)
 

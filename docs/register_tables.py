@@ -1,4 +1,4 @@
-"""The page of the registers of GPU kernels; `python docs/register_tables.py` compiles them and writes it anew.
+"""The page of the registers of GPU kernels; `python docs/register_tables.py` compiles them and rewrites its table.
 
 It needs Triton, but no GPU. It takes half an hour: every kernel is compiled for two compute capabilities, and
 those of tables for two types.

@@ -30,7 +30,7 @@ SHOWN = [
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
 def test_committed_pictures_are_what_the_script_writes(path):
-    assert text_of(path) == EVERY[path](), "write them anew: python docs/pictures.py"
+    assert text_of(path) == EVERY[path](), "redraw them: python docs/pictures.py"
 
 
 @pytest.mark.parametrize(("page", "name"), SHOWN, ids=[f"{page.stem}: {name}" for page, name in SHOWN])

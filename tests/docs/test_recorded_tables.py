@@ -13,7 +13,7 @@ script = pages.script("recorded_tables")
 @pytest.mark.parametrize("page", script.pages(), ids=lambda page: page.stem)
 def test_pages_have_the_recorded_results(page):
     text = text_of(page)
-    assert script.updated(text) == text, "write them anew: python docs/recorded_tables.py"
+    assert script.updated(text) == text, "rewrite them: python docs/recorded_tables.py"
 
 
 def test_every_table_is_on_the_page():

@@ -24,7 +24,7 @@ def test_every_page_but_that_of_commands_has_a_table():
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.stem)
 def test_tables_are_what_the_script_writes(page):
     text = text_of(page)
-    assert text == tables.written(page), "write them anew: python docs/reference_tables.py"
+    assert text == tables.written(page), "rewrite them: python docs/reference_tables.py"
 
 
 def test_nothing_is_shown_twice():

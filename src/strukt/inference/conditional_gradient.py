@@ -71,7 +71,7 @@ class _Structure:
 class _Mixture:
     """The convex combination of structures of one item; the keys of ``structures`` are their parts, as bytes.
 
-    ``point`` is the mean of the structures' 0/1 vectors by their weights.
+    ``point`` is the weighted mean of the structures' 0/1 vectors.
     """
 
     def __init__(self, scores: Array, method: str, settings: Settings) -> None:

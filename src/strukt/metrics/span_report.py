@@ -65,7 +65,7 @@ def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
 
 
 def _mean(scores: dict[str, dict[str, float]], weights: dict[str, int]) -> dict[str, float]:
-    """Return the mean of each score over labels, by their weights; 0 if all weights are 0."""
+    """Return the mean of each score over labels, weighted by ``weights``; 0 if all weights are 0."""
     whole = sum(weights[label] for label in scores)
     return {
         name: sum(weights[label] * each[name] for label, each in scores.items()) / whole if whole else 0.0

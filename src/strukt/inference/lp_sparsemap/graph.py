@@ -127,7 +127,7 @@ class Face:
     """A point of a factor's polytope, with the assignments (vertices) whose convex combination it is; batch first.
 
     Attributes:
-        point: ``(batch, size)``, the mean of the assignments by their weights.
+        point: ``(batch, size)``, the mean of the assignments, weighted by ``weights``.
         weights: ``(batch, k)``, the weight of each assignment in the combination; 0 for an assignment that only
             ties with the others.
         vertices: ``(batch, k, size)``, the assignments, 0 or 1; padded with the first assignment of the item, with

@@ -42,8 +42,8 @@ def _fill(
 ) -> tuple[float, float, float]:  # fmt: skip
     """Fill the weights and cells of an item; return its log-partition, its ring, and the constant of its weights.
 
-    In plain numbers (``ring`` is None) the ring returned is `EXTENDED` if they do not suffice, and the
-    log-partition is then wrong.
+    With plain numbers (``ring`` is None), the ring returned is `EXTENDED` if some number is out of their range;
+    the log-partition is then wrong.
     """
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
     degrees, progress = table.degrees, table.progress
@@ -96,7 +96,8 @@ def totals(
 ) -> None:
     """Write ``log_partition (batch,)`` and the ``chart``; for the other arguments see the module's docstring.
 
-    With plain numbers, an item that they do not fit gets the ring `EXTENDED` in its chart, and must be recomputed.
+    With plain numbers, an item with numbers out of their range gets the ring `EXTENDED` in its chart. Its
+    log-partition is then wrong, and must be recomputed with extended numbers.
     """
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
@@ -218,8 +219,9 @@ def surprises(
     """Write cross-entropies ``result (batch,)``: the expected surprise under ``others``; entropies without others.
 
     The gradients with respect to the scores, times the factors of the items, are added to the rows of ``grads``,
-    if it has any. Items that do not fit plain numbers get the kind `EXTENDED`, and must be recomputed. The result
-    is +inf if only the others have no structure, and left unchanged if the item has none.
+    if it has any. With plain numbers, items with numbers out of their range get the kind `EXTENDED`; they must be
+    recomputed with extended numbers. The result is +inf if only the others have no structure, and left unchanged
+    if the item has none.
 
     Arrays: ``others`` and ``grads``, in the shape of ``scores`` or without rows; ``factors (batch,)``, or without
     entries if there are no gradients; ``kinds (batch,)``, the ring of each item; ``items`` and ``ring`` are those

@@ -4,8 +4,8 @@
 groups: no cell exceeds 1, and numbers that underflow are below 1e-308, while the total must exceed `SMALLEST`. In
 other groups, a constant times the degree of each weight (see `Program`) is subtracted from its log, and all
 numbers must lie between `LOW` and `HIGH`. *Extended* numbers have a mantissa from 1 to below 2 and an integer
-exponent each: exact to rounding for scores of any size, without logarithms. An item that does not fit plain
-numbers is computed in extended ones.
+exponent each: exact to rounding for scores of any size, without logarithms. An item with numbers out of the range
+of plain ones is computed in extended ones.
 
 Kernels take mantissas and exponents as two arrays, ``value`` and ``exponent (cells,)``, ``weight`` and ``power
 (weights,)``, and for the terms of a row ``workspace`` and ``powers (terms,)``, which they overwrite. In plain

@@ -79,7 +79,7 @@ def make(items: int, d: int, p: int, k: int) -> ActiveSet:
 
 @inner
 def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
-    """Return the active set of one item with d parts."""
+    """Return views of the active set of item b, with the first d parts only."""
     return ActiveSet(
         sets.main[b, :d], sets.point[b, :d], sets.query[b, :d], sets.marks[b, :d], sets.parts[b],
         sets.slots[b], sets.counts[b], sets.origins[b], sets.scores[b], sets.base[b], sets.weights[b],
@@ -95,7 +95,7 @@ def is_open(state: ActiveSet) -> bool:
 
 @inner
 def mix(state: ActiveSet) -> None:
-    """Write ``point``, the mean of the structures by their weights."""
+    """Write ``point``, the mean of the structures, weighted by ``weights``."""
     state.point[:] = 0.0
     for j in range(state.counters[SIZE]):
         row, weight = state.parts[state.slots[j]], state.weights[j]

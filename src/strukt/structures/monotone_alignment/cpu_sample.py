@@ -1,6 +1,6 @@
 """Exact samples of paths through the grid, from the last cell to the first.
 
-The table program takes 1.1 to 12 times as long, 1.7 in the median: most if a long path does not fit plain numbers.
+The table program takes 1.1 to 12 times as long, 1.7 in the median; most if a long path needs extended numbers.
 """
 
 from __future__ import annotations

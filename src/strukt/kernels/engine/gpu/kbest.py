@@ -1,11 +1,11 @@
-"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_kbest`, a Triton program an item.
+"""Triton kernel of the k best structures: the search of `strukt.kernels.cpu_kbest`, one Triton program per item.
 
 It walks through one structure after another, cell by cell, as `strukt.kernels.engine.walk.follow` does; its
 threads compare the terms of a sum and the candidates. A candidate is a score and a code: the rank of the structure
 that it deviates from, the place, and the choice there, in one number. Among equal scores, a candidate queued later
 has a larger code, so that the smallest code comes first, as on the CPU.
 
-What functions only read, they take as tuples:
+Functions take the values that they only read as tuples:
 
 - ``terms`` of a row: three arrays, the first index into each (negative without one), and the number of terms;
 - a ``structure``: its rank, and that of its parent; the place where it deviates, the choice there; and its score;
@@ -184,13 +184,15 @@ def follow(
 
 
 @triton.jit
-def name(
+def choose_values(
     of_values, places, listed, number, place, structure, memory, candidates, least, slot, used,
     FEATURES: tl.constexpr, VALUES: tl.constexpr, V: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Choose the values of the listed weights, and set their marks, ``used``, to 1 plus the code of the values.
+    """Choose a value for each feature of the first ``number`` weights in ``listed``; set their marks in ``used``.
 
-    Return score and slot of the last candidate.
+    A mark is 1 plus the code of the values; see `strukt.kernels.engine.choices`. ``of_values (places, FEATURES,
+    VALUES)`` are the scores of values, ``places (weights,)`` the place of each weight. Return score and slot of
+    the last candidate.
     """
     for i in range(number):
         weight = tl.load(listed + i)
@@ -218,8 +220,17 @@ def kbest(
 ):  # fmt: skip
     """Mark the weights of the best structures, ``used (batch, ranks, weights)``, and write their scores.
 
-    Marks are 1, plus the code of the weight's values if it has any; scores are ``best_scores (batch, ranks)``. The
-    caller fills marks with 0 and scores with -inf.
+    Marks are 1, plus the code of the weight's values if it has any. The scores are ``best_scores (batch, ranks)``.
+    The caller fills marks with 0 and scores with -inf. `strukt.kernels.engine.gpu.run.Run.kbest_weights` passes
+    the other arguments:
+
+    - arrays of the table, as in `strukt.kernels.engine.gpu.tables`: ``rows``, ``ends``, ``maker`` and ``places``;
+    - scores: ``sizes (batch,)``, the index of the size of each item; ``weight_scores (batch, weights)``; the best
+      scores of cells and items, ``values (batch, cells)`` and ``best (batch,)``; and ``of_values (batch, places,
+      FEATURES, VALUES)``, or the scores of weights if FEATURES is 0;
+    - workspace: ``stack (batch, waiting)``, ``choices (batch, ranks, most)``, ``listed (batch, most_used)``, and
+      the ``scores`` and ``codes (batch, ranks)`` of candidates;
+    - ``width``, the factor of places in codes; and the blocks of terms (K), of values (V) and of slots (S).
     """
     item = tl.program_id(0).to(tl.int64)
     weight_scores += item * weights
@@ -251,7 +262,7 @@ def kbest(
             used, listed, K, S
         )
         if FEATURES > 0:
-            name(
+            choose_values(
                 of_values, places, listed, number, place, structure, memory, candidates, least, slot, used,
                 FEATURES, VALUES, V, S
             )

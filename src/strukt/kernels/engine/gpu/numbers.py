@@ -82,14 +82,13 @@ def load_number(mantissas, exponents, index, on):
 def product(am, ae, a, bm, be, b, cm, ce, c, on):
     """Return products of the numbers at a, b and c of three arrays, as mantissas and exponents, not settled.
 
-    Factors with a negative b or c are left out. Products are 0 where masked off, and where the first factor is 0:
-    the others may be padding.
+    Factors with a negative b or c are left out. Products are 0 where masked off, and where the first factor is 0.
     """
     second, third = on & (b >= 0), on & (c >= 0)
     first = tl.load(am + a, on, 0.0)
     two, two_power = load_number(bm, be, b, second)
     three, three_power = load_number(cm, ce, c, third)
-    mantissa = tl.where(first != 0.0, first * two * three, 0.0)
+    mantissa = tl.where(first != 0.0, first * two * three, 0.0)  # the others may be padding
     power = tl.load(ae + a, on, LOWEST) + two_power + three_power
     return mantissa, tl.where(mantissa != 0.0, tl.maximum(power, LOWEST), LOWEST)
 
@@ -154,10 +153,8 @@ def add_share(total, whole, share, gain, TALL: tl.constexpr):
 
 @triton.jit
 def mean_of(total, whole):
-    """Return a mean from the results of `add_share`; 0 if all shares are 0.
-
-    In float32 the sum of shares is 1 to seven digits only, so means are divided by it.
-    """
+    """Return a mean from the results of `add_share`; 0 if all shares are 0."""
+    # In float32 the sum of shares is 1 to seven digits only, so means are divided by it.
     return tl.where(whole > 0.0, total / tl.where(whole > 0.0, whole, 1.0), 0.0)
 
 
@@ -238,7 +235,10 @@ def number_of(score):
 
 @for_all_sizes
 def split(place_scores, places, weights, wm, we, row, B: tl.constexpr):
-    """Write exp(scores) at some places to ``wm`` and ``we``; the grid is (items, blocks of weights)."""
+    """Write exp of ``place_scores (batch, row)`` at ``places (weights,)``, to ``wm`` and ``we (batch, weights)``.
+
+    The results are mantissas and exponents; the grid is (items, blocks of B weights).
+    """
     item = tl.program_id(0).to(tl.int64)
     x = tl.program_id(1) * B + tl.arange(0, B)
     live = x < weights
@@ -282,8 +282,7 @@ def without(vm, ve, wm, we, out, whole, live):
     value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
     weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
     some = value != 0.0
-    result, power = settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
-    return result, power
+    return settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
 
 
 @triton.jit

@@ -171,7 +171,10 @@ class Run:
         return result
 
     def best_weights(self) -> tuple[Tensor, Tensor]:
-        """Return a mask of the weights of a best structure ``(batch, 1, weights)`` and its score ``(batch,)``."""
+        """Return the weights of a best structure, int8 ``(batch, 1, weights)``, and its score ``(batch,)``.
+
+        A weight is 1 if it is used, else 0. If there is no structure, all are 0 and the score is -inf.
+        """
         weight_scores, values, result = self.best()
         seeds = self.index.new_zeros(self.batch)
         powers = self.index.new_empty(1, dtype=torch.int32)
@@ -182,7 +185,8 @@ class Run:
         """Return marks of the weights of the k best structures ``(batch, k, weights)``, and scores ``(batch, k)``.
 
         The mark of a weight is 0 if it is not used; else 1, plus the code of its values if there are ``features
-        (batch, places, features, values)``. Scores are float64, and -inf beyond the last structure.
+        (batch, places, features, values)``. Marks are int64 with features, else int8. Scores have the type of the
+        place scores; they are -inf beyond the last structure.
         """
         table, extent = self.table, self.table.extent
         weight_scores, cells, top = self.best()
@@ -209,7 +213,7 @@ class Run:
         return used, best_scores
 
     def drawn_weights(self, chart: Numbers, number: int) -> Tensor:
-        """Return masks of the weights of samples, ``(batch, number, weights)``."""
+        """Return the weights of samples, int8 ``(batch, number, weights)``: 1 if used, else 0."""
         size = (self.batch, number)
         seeds = torch.randint(torch.iinfo(torch.int64).max, size, device=self.place_scores.device)
         return self._choose(self.weights, chart.pair, self._steps(chart), seeds, number, True)
@@ -218,7 +222,10 @@ class Run:
         self, weights: tuple[Tensor, Tensor], cells: tuple[Tensor, Tensor], steps: tuple[int, int], seeds: Tensor,
         number: int, random: bool,
     ) -> Tensor:  # fmt: skip
-        """Return masks of the weights of structures, ``(batch, number, weights)``: samples, or a best one."""
+        """Return the weights of structures, int8 ``(batch, number, weights)``: 1 if used, else 0.
+
+        The structures are samples if ``random``, else a best one.
+        """
         table, tile = self.table, _half(self._fitting(self.table.tile))
         chosen = self.place_scores.new_empty(self.batch, number, table.cells, dtype=torch.int8)
         used = self.place_scores.new_empty(self.batch, number, self.count, dtype=torch.int8)

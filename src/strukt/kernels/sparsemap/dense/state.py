@@ -57,6 +57,8 @@ class Position(NamedTuple):
 class DenseSets:
     """Active sets of a batch of scores ``(batch, d)`` in float64, with capacity for ``k`` structures each.
 
+    The gain of a structure is its score minus the sum of ``point`` over its parts.
+
     Attributes:
         main: ``(batch, d)``, the scores of the parts.
         finite: ``(batch, d)``, the scores with 0 for forbidden parts and padding.
@@ -116,7 +118,7 @@ class DenseSets:
     # Products with vectors.
 
     def mixed(self, weights: Tensor) -> Tensor:
-        """Return sums of structures by weights ``(batch, k)``: ``(batch, d)``."""
+        """Return the sums of the structures, weighted by ``weights (batch, k)``: ``(batch, d)``."""
         return (weights.unsqueeze(1) @ self.parts).squeeze(1)
 
     def totals(self, values: Tensor) -> Tensor:
@@ -128,7 +130,7 @@ class DenseSets:
         return _times(self.inverse, right)
 
     def mean_gain(self) -> Tensor:
-        """Return the mean gain of the structures by their weights: ``(batch,)``."""
+        """Return the weighted mean of the gains of each set, with scores relative to ``base``: ``(batch,)``."""
         return (self.weights * self.scores).sum(-1) - self.point.square().sum(-1)
 
     def gain(self, new: Structures, score: Tensor) -> Tensor:
