@@ -230,7 +230,7 @@ def test_forbidden_parts_at_fault_are_named_once(corpus, capsys, task):
     comments = "# global.Entity = eid-etype\n# constituency = (S (_ Dogs) (_ bark))\n"
     path = corpus(f'{comments}# forbidden = {{"word": 3, "head": 1}}\n{GOOD}')
     assert main(["check", task, path, "--partial"]) == 2
-    assert capsys.readouterr().out.count('corpus.conllu:3: {"word": 3, "head": 1} is no part of a structure') == 1
+    assert capsys.readouterr().out.count('corpus.conllu:3: {"word": 3, "head": 1} is not a part') == 1
 
 
 @pytest.mark.parametrize(

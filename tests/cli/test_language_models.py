@@ -92,7 +92,7 @@ def test_made_up_sentences_meet_constraints(train, capsys):
     [
         ("ngram", ["--containing", "cat"], "a constraint needs a model with hidden states or a grammar"),
         ("lowrank-hmm", ["--containing", "the kat"], "--containing: the model does not know the word 'kat'"),
-        ("lowrank-hmm", ["--avoiding", "cat </s>"], "--avoiding: '</s>' ends each sentence and is no word of it"),
+        ("lowrank-hmm", ["--avoiding", "cat </s>"], "--avoiding: '</s>' ends each sentence and is not part of it"),
         ("lowrank-hmm", ["--avoiding", " "], "--avoiding is ' '; expected one or more words"),
         ("lowrank-hmm", ["--matching", "(a"], "--matching: pattern is '(a', which is malformed"),
         ("lowrank-hmm", ["--containing", "cat", "--avoiding", "cat"], "no text meets the constraint in 40 words"),

@@ -58,7 +58,7 @@ def test_every_label_comes_back(kind, number, label):
     ],
 )
 def test_what_is_no_part_is_refused(item):
-    with pytest.raises(ValueError, match="is no part of a structure over 3 words; write"):
+    with pytest.raises(ValueError, match="is not a part of a structure over 3 words; write"):
         part_of(item, 3)
 
 
@@ -91,7 +91,7 @@ def test_json_lines_say_that_they_are_partial_and_what_is_forbidden():
         ({"partial": 1}, "partial is 1; give true or false"),
         ({"forbidden": {}}, "the forbidden spans are {}; give a list of spans"),
         ({"forbidden": [{"word": 1, "head": 2}]}, "is not a span; write"),
-        ({"forbidden": [{"start": 0, "end": 3, "label": "A"}]}, "is no part of a structure over 2 words"),
+        ({"forbidden": [{"start": 0, "end": 3, "label": "A"}]}, "is not a part of a structure over 2 words"),
     ],
 )
 def test_json_lines_at_fault_are_named(more, message):
@@ -123,8 +123,8 @@ def test_parts_are_forbidden_in_addition_to_others():
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (Part("span", (0, 4), "LOC"), r'parts: \{"start": 0, "end": 4, "label": "LOC"\} is no part'),
-        (Part("span", (0, 1), ""), "parts: .* is no part of a structure"),
+        (Part("span", (0, 4), "LOC"), r'parts: \{"start": 0, "end": 4, "label": "LOC"\} is not a part'),
+        (Part("span", (0, 1), ""), "parts: .* is not a part of a structure"),
         (Part("span", (0,), "LOC"), "expected a kind and its place, one of tag .*word"),
         (Part("token", (1,), "LOC"), r"parts: got \('token', \(1,\), 'LOC'\); expected"),
     ],

@@ -130,7 +130,7 @@ class Automaton:
             most: The maximum number of sequences; None for any number.
 
         Raises:
-            ValueError: If ``least`` or ``most`` is no integer, ``least`` is negative, or ``most`` is less than
+            ValueError: If ``least`` or ``most`` is not an integer, ``least`` is negative, or ``most`` is less than
                 ``least``.
 
         Examples:
@@ -218,8 +218,8 @@ def as_tokens(tokens: Any, words: int) -> list[int]:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is no positive integer, ``tokens`` does not hold whole numbers, or a token is not
-            in 0 to v - 1.
+        ValueError: If ``words`` is not a positive integer, ``tokens`` does not hold whole numbers, or a token is
+            not in 0 to v - 1.
 
     Examples:
         >>> as_tokens(torch.tensor([2, 0]), words=4)

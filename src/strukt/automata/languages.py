@@ -19,7 +19,7 @@ def anything(words: int) -> Automaton:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is no positive integer.
+        ValueError: If ``words`` is not a positive integer.
 
     Examples:
         >>> anything(words=2).accepts([1, 0, 1])
@@ -37,7 +37,7 @@ def any_of(tokens: Iterable[int], words: int) -> Automaton:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is no positive integer, or a token is not a whole number from 0 to v - 1.
+        ValueError: If ``words`` is not a positive integer, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> word = any_of([1, 2], words=4)
@@ -58,7 +58,7 @@ def phrase(tokens: Sequence[int], words: int) -> Automaton:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is no positive integer, or a token is not a whole number from 0 to v - 1.
+        ValueError: If ``words`` is not a positive integer, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> phrase([2, 0], words=4).accepts([2, 0])
@@ -86,7 +86,7 @@ def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is no positive integer, or a token is not a whole number from 0 to v - 1.
+        ValueError: If ``words`` is not a positive integer, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> both = containing([[1, 2], [3]], words=4)
@@ -107,7 +107,7 @@ def avoiding(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
         words: The number of tokens in the vocabulary, v.
 
     Raises:
-        ValueError: If ``words`` is no positive integer, or a token is not a whole number from 0 to v - 1.
+        ValueError: If ``words`` is not a positive integer, or a token is not a whole number from 0 to v - 1.
 
     Examples:
         >>> polite = avoiding([[1, 2], [3]], words=4)

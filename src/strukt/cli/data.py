@@ -59,7 +59,7 @@ def find(name: str, version: str | None, language: str | None) -> Corpus:
     """Return the corpus with this name.
 
     Raises:
-        UsageError: If there is no such corpus, or a version or language is given for one that is no treebank.
+        UsageError: If there is no such corpus, or a version or language is given for one that is not a treebank.
         SettingError: If the name, version or language of a treebank is invalid.
     """
     if name.startswith("UD_"):
@@ -122,7 +122,7 @@ def wait(seconds: float, reason: str) -> None:
 
 
 def watch(name: str) -> Progress:
-    """Return a function that shows the progress of a download; it shows nothing if standard error is no terminal.
+    """Return a function that shows the progress of a download, or nothing if standard error is not a terminal.
 
     Args:
         name: The name of the downloaded file.

@@ -88,7 +88,7 @@ def _phrases(name: str, phrases: list[str], words: Vocabulary) -> list[list[int]
             raise UsageError(f"--{name} is {phrase!r}; expected one or more words, separated by spaces")
         for word in phrase.split():
             if word == END:
-                message = f"{word!r} ends each sentence and is no word of it; for the last words, use --matching"
+                message = f"{word!r} ends each sentence and is not part of it; for the last words, use --matching"
                 raise UsageError(f"--{name}: {message}")
             if word not in words:
                 raise UsageError(f"--{name}: the model does not know the word {word!r}")

@@ -78,19 +78,19 @@ def part_of(item: object, length: int) -> Part:
             if _is_place(kind, place, length) and isinstance(label, str) and (label or kind == "arc"):
                 return Part(kind, place, label)
     shown = json.dumps(item, ensure_ascii=False)
-    raise ValueError(f"{shown} is no part of a structure over {length} words; {_REMEDY}")
+    raise ValueError(f"{shown} is not a part of a structure over {length} words; {_REMEDY}")
 
 
 def check_parts(parts: Sequence[Part], length: int) -> None:
     """Check that parts can be forbidden for a sentence of `length` words.
 
     Raises:
-        ValueError: If one of them is no part of a structure of the sentence.
+        ValueError: If one of them is not a part of a structure of the sentence.
 
     Examples:
         >>> check_parts([Part("tag", (2,), "NN"), Part("arc", (3, 0), "")], length=2)
         Traceback (most recent call last):
-        ValueError: parts: {"word": 3, "head": 0} is no part of a structure over 2 words; write ...
+        ValueError: parts: {"word": 3, "head": 0} is not a part of a structure over 2 words; write ...
     """
     for part in parts:
         if len(part.place) != len(PLACES.get(part.kind, ())):

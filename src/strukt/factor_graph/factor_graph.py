@@ -88,7 +88,7 @@ class FactorGraph(FactorGraphPeerNames):
         """Add a factor to the graph and return it.
 
         Raises:
-            ValueError: If ``factor`` is no factor, has no variables or those of another graph, or has the same
+            ValueError: If ``factor`` is not a factor, has no variables or those of another graph, or has the same
                 variable twice; in a `Pairwise`, twice in one pair.
         """
         if not isinstance(factor, AnyFactor):

@@ -198,7 +198,7 @@ class Budget(Band):
         exactly: Whether exactly ``budget`` variables must be 1.
 
     Raises:
-        ValueError: If ``budget`` is no such integer, or with ``exactly`` exceeds the number of variables; if
+        ValueError: If ``budget`` is not such an integer, or with ``exactly`` exceeds the number of variables; if
             ``exactly`` is not a Boolean; or if there are no variables, or they belong to different graphs.
 
     Examples:

@@ -83,7 +83,7 @@ def encode_words(
 
     Raises:
         ValueError: If the tokenizer is not fast, words is a single string, labels and words differ in number, a
-            label is no whole number, a head or span is outside the sentence, spans cross or repeat, labels of
+            label is not a whole number, a head or span is outside the sentence, spans cross or repeat, labels of
             several kinds are given, `heads` or `relations` is missing, or a word has no piece and the tokenizer no
             unknown piece.
 

@@ -155,7 +155,7 @@ class Oracles:
         return constant_at_infinity(self.reference.cross_entropy(scores, other, *rest))
 
     def kernel(self, oracle: str, *arguments: Any) -> Callable[..., Any] | None:
-        """Return the backend's function ``oracle``, such as "sparsemap", that is no operator; None if it has none.
+        """Return the backend's function ``oracle``, not an operator, such as "sparsemap"; None if it has none.
 
         On a detour through the CPU, the function is that of the CPU's kernels, called on copies of the tensors.
         """

@@ -48,9 +48,9 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
         scheme: The name of the scheme, in upper or lower case.
 
     Raises:
-        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag is no string or does not belong to
-            the scheme, or if no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message
-            names the tag, and any other schemes in which all of the tags are valid.
+        ValueError: If the scheme is unknown, if ``tags`` is a string, if a tag is not a string or not of the
+            scheme, or if no sequence can contain a tag, such as `I-LOC` in BIO without `B-LOC`. The message names
+            the tag, and any other schemes in which all of the tags are valid.
 
     Complexity: O(c^2) for c tags.
 
@@ -90,8 +90,8 @@ def bio_constraints(tags: Sequence[str]) -> Constraints:
         tags: The tags in the order of their indices.
 
     Raises:
-        ValueError: If ``tags`` is a string, if a tag is no string or does not belong to BIO, or if there is `I-X`
-            without `B-X`.
+        ValueError: If ``tags`` is a string, if a tag is not a string or not of BIO, or if there is `I-X` without
+            `B-X`.
 
     Examples:
         >>> bio_constraints(["O", "B-LOC", "I-LOC"]).start

@@ -94,7 +94,7 @@ class ChildSumTreeLSTM(nn.Module):
             The states of the words and of the root; a tree without words consists of the root only.
 
         Raises:
-            ValueError: If a shape is wrong, a length is not between 0 and n, or the arcs of an item are no tree.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or the arcs are not a tree.
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
@@ -123,7 +123,7 @@ class ChildSumTreeLSTM(nn.Module):
             lengths: `(batch,)`; all n if None.
 
         Raises:
-            ValueError: If a shape is wrong, a length is not between 0 and n, or the arcs of an item are no tree.
+            ValueError: If a shape is wrong, a length is not between 0 and n, or the arcs are not a tree.
         """
         arcs, lengths = arcs_within(projected, arcs, lengths, 4 * self.hidden)
         heads = _heads(arcs, lengths)

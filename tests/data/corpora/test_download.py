@@ -276,7 +276,7 @@ def test_redirects_lead_to_web_addresses_only(location, get, site, tmp_path):
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "corpus.txt"])
 def test_addresses_are_of_the_web(address, tmp_path):
-    with pytest.raises(DataError, match="is no address to fetch from; give one that begins with http"):
+    with pytest.raises(DataError, match="is not an address to fetch from; give one that begins with http"):
         fetch(address, tmp_path / "corpus.txt")
     assert content(tmp_path) == {}
 

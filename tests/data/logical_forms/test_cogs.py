@@ -65,7 +65,7 @@ def test_given_tags_are_kept_where_the_logical_form_says_less():
         ({"role": ["agent"]}, "role: got 1 values for 5 words"),
         ({"parent": ["x"] * 5}, "parent: 'x' is invalid"),
         ({"verb": ["a\tb"] * 5}, "cannot be written to a column"),
-        ({"verb": ["eat up"] * 5}, "'eat up' is no tag: a logical form has spaces around"),
+        ({"verb": ["eat up"] * 5}, "'eat up' is not a tag: a logical form has spaces around"),
     ],
 )
 def test_columns_that_cannot_be(columns, message):

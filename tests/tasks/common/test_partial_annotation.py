@@ -154,7 +154,7 @@ def _log_permitted(model, batch, heads):
             Parser,
             tiny_corpora.dependency_config(partial=True),
             '{"word": 9, "head": 3}',
-            '{"word": 9, "head": 3} is no part of a structure over 4 words',
+            '{"word": 9, "head": 3} is not a part of a structure over 4 words',
         ),
     ],
 )

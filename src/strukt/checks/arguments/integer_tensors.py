@@ -77,7 +77,7 @@ def integers(name: str, value: Tensor, axes: str | tuple[int, ...], device: torc
     The shape is not checked; ``axes`` is the expected shape in the error message.
 
     Raises:
-        ValueError: If the value is no tensor of integers, or is on another device.
+        ValueError: If the value is not a tensor of integers, or is on another device.
     """
     if not holds_integers(value):
         kind = str(value.dtype) if isinstance(value, Tensor) else type(value).__name__

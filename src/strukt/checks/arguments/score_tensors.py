@@ -21,8 +21,8 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
         dim: The least number of axes.
 
     Raises:
-        ValueError: If the value is no tensor, is not floating-point, is sparse, nested or on the meta device, or
-            has too few axes.
+        ValueError: If the value is not a tensor, is not floating-point, is sparse, nested or on the meta device,
+            or has too few axes.
 
     Examples:
         >>> scores("unary", torch.zeros(5, 3), "batch + (n, c)", dim=2)

@@ -41,7 +41,7 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
         shape: The shape, which must not grow by broadcasting.
 
     Raises:
-        ValueError: If the value does not broadcast to the shape, or is no tensor.
+        ValueError: If the value does not broadcast to the shape, or is not a tensor.
 
     Examples:
         >>> import torch

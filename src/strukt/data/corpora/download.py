@@ -88,7 +88,7 @@ def fetch(
             raise DataError(f"has {actual}; expected {expected}; move it away to fetch it", path)
         return actual
     if not address.startswith(("http://", "https://")):
-        raise DataError("is no address to fetch from; give one that begins with http:// or https://", address)
+        raise DataError("is not an address to fetch from; give one that begins with http:// or https://", address)
     part = PartialFile(os.fspath(path), address, expected)
     was_begun = part.size > 0
     if not _arrives(part, wait, progress):

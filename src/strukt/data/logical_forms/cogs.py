@@ -88,7 +88,7 @@ class Sentence(LineSentence):
         known = {} if self.tags is None else self.tags._asdict()
         values = known | {name: cells(name, column, len(words)) for name, column in columns.items()}
         if spaced := [tag for column in values.values() for tag in column if tag.split() != [tag]]:
-            raise ValueError(f"{spaced[0]!r} is no tag: a logical form has spaces around tags; use one word")
+            raise ValueError(f"{spaced[0]!r} is not a tag: a logical form has spaces around tags; use one word")
         if len(values) < len(Tags._fields):
             raise ValueError(f"the sentence has no tags to keep; give all of {', '.join(Tags._fields)}")
         tags = Tags(**values)

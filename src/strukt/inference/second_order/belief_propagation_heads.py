@@ -125,7 +125,7 @@ def _cavity_weights(scores: SecondOrderScores, messages: Tensor) -> Tensor:
 
 
 def _new_messages(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
-    """Return the messages ``[m, k, h]`` from word k to word m about its head h; 0 where {m, k} is no pair."""
+    """Return the messages ``[m, k, h]`` from word k to word m about its head h; 0 where {m, k} is not a pair."""
     n = scores.words.shape[-1]
     sender = cavity.transpose(-2, -3)  # [m, k, g]: heads g of word k, without the message from m
     is_receiver = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)

@@ -208,7 +208,7 @@ class CodeBackend(Backend):
 
     scores = 2
     sparsemap: Any = None
-    """None: a bit of 0 has a score but is no part, so a list of parts does not make up a structure."""
+    """None: a bit of 0 has a score but is not a part, so a list of parts does not make up a structure."""
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         positive, negative = (numpy_of(each) for each in scores)

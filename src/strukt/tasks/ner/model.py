@@ -49,7 +49,7 @@ class EntityModel(SpanModel):
         >>> line = b'{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}'
         >>> [sentence] = json_lines.read(io.BytesIO(line))
         >>> model = EntityModel.from_corpus(Config(), [sentence])
-        >>> model.vocabularies["labels"].symbols  # the empty label is that of spans that are no entity
+        >>> model.vocabularies["labels"].symbols  # the empty label is that of spans that are not entities
         ('', 'PER')
         >>> [annotated] = model.predict("Ada spoke")
         >>> {entity.label for entity in annotated.entities} <= {"PER"}
