@@ -12,18 +12,18 @@ NEGLIGIBLE = 1e-13
 def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
     """Return at most n + 1 subsets whose mixture has the given marginals; their sizes differ by at most one.
 
-    Lay the items out in a row, each as long as its marginal. A grid with step 1 selects the items that contain a
-    grid point. As the offset of the grid grows, the subset changes only when a grid point crosses a boundary
-    between items.
+    Lay the elements out in a row, each as long as its marginal. A grid with step 1 selects the elements that
+    contain a grid point. As the offset of the grid grows, the subset changes only when a grid point crosses a
+    boundary between elements.
 
     Args:
         marginals: ``(batch, n)`` in [0, 1].
 
     Returns:
         Weights ``(batch, k)``, padded with 0 and differentiable in the marginals; and Boolean subsets
-        ``(batch, k, n)``, padded with False. k is the largest number of subsets of an item.
+        ``(batch, k, n)``, padded with False. k is the largest number of subsets of a batch item.
 
-    Complexity: O(n^2) for each item.
+    Complexity: O(n^2) per batch item.
 
     Examples:
         >>> systematic_mixture(torch.tensor([[1.0, 0.5, 0.5, 0.0]]))
@@ -41,7 +41,7 @@ def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _without_empty(weights: Tensor, subsets: Tensor) -> tuple[Tensor, Tensor]:
-    """Move subsets of positive weight to the front, in order, and drop positions that are padding in all items."""
+    """Move subsets of positive weight to the front, in order; drop positions that are padding everywhere."""
     used = weights.detach() > NEGLIGIBLE
     size = max(int(used.sum(-1).max()), 1) if len(used) else 1
     order = used.int().sort(dim=-1, descending=True, stable=True).indices[:, :size]

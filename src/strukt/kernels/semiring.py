@@ -238,8 +238,8 @@ class Sampling(Semiring):
 class Entropy(Semiring):
     """Pairs of a log-weight and an entropy in nats (an expectation semiring, Hwa 2000; Li and Eisner 2009).
 
-    The entropy of a choice is that of its alternatives plus the expected entropy inside them: a sum of nonnegative
-    terms, so nothing cancels, for scores of any size.
+    The entropy of a choice is that of its alternatives plus the expected entropy inside them. All terms of this
+    sum are non-negative, so nothing cancels, for scores of any size.
 
     Examples:
         >>> ring = Entropy()

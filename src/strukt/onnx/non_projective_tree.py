@@ -20,7 +20,7 @@ Step = tuple[Tensor, ...]
 
 
 def best_heads(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Return the heads of the best tree ``(batch, n)``; time O(n^3) per item in O(n) steps.
+    """Return the heads of the best tree ``(batch, n)``; time O(n^3) per item, in O(n) sequential steps.
 
     Args:
         arcs: ``(batch, n, n + 1)``, the score of each head for each word.

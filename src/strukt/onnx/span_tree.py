@@ -15,7 +15,7 @@ from strukt.onnx.loops import at, grid, scan
 def best_spans(spans: Tensor, lengths: Tensor) -> Tensor:
     """Return a mask ``(batch, n + 1, n + 1)`` of the spans of the best tree, with the indices of ``spans``.
 
-    If every tree is forbidden, the mask is no tree. Time O(n^3) per item, in O(n) steps.
+    If every tree is forbidden, the mask is not a tree. Time O(n^3) per item, in O(n) sequential steps.
 
     Args:
         spans: ``(batch, n + 1, n + 1)``, the score of each span, indexed by first and last fencepost.

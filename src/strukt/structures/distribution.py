@@ -54,7 +54,7 @@ class StructuredDistribution(ExactInference):
     @property
     @cached
     def mbr(self) -> Tensor:
-        """The structure with the highest expected number of parts in common with a random one (MBR).
+        """The structure with the highest expected number of parts in common with a sample (MBR).
 
         MBR is minimum Bayes risk decoding. The shape is ``batch + event_shape``.
 
@@ -70,12 +70,12 @@ class StructuredDistribution(ExactInference):
 
         Args:
             event: ``batch + event_shape``, or a shape that broadcasts to it; entries that are not known are
-            ignored.
+                ignored.
             known: ``batch + event_shape``, Boolean.
 
         Raises:
-            ValueError: If a shape is wrong, or a known entry has an invalid value, such as -100, by which other
-                libraries mark unknown tags.
+            ValueError: If a shape is wrong, or a known entry has an invalid value, such as -100; other libraries
+                mark unknown tags with it.
             NotImplementedError: If parts cannot be required, as in `TableStructure`.
 
         Warns:
@@ -149,7 +149,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If ``sample_shape`` is no sequence of sizes.
+            ValueError: If ``sample_shape`` is not a sequence of sizes.
         """
         return self._perturbed(sample_shape).mode
 
@@ -170,7 +170,8 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: With ``straight_through``, if every structure of some item is forbidden.
-            ValueError: If the temperature is not positive and finite, or ``sample_shape`` is no sequence of sizes.
+            ValueError: If the temperature is not positive and finite, or ``sample_shape`` is not a sequence of
+                sizes.
             NotImplementedError: If there are no marginals, as in a large `Matching`, or marginals do not exist at
                 other temperatures, as in `KDPP`.
         """
@@ -196,7 +197,7 @@ class StructuredDistribution(ExactInference):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If the step is not positive and finite, or ``sample_shape`` is no sequence of sizes.
+            ValueError: If the step is not positive and finite, or ``sample_shape`` is not a sequence of sizes.
         """
         return self._perturbed(sample_shape).mode_parts("perceptron", step)
 

@@ -215,7 +215,7 @@ class ExactInference(ScoredStructures):
 
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
-            ValueError: If ``sample_shape`` is no sequence of sizes, such as a number.
+            ValueError: If ``sample_shape`` is not a sequence of sizes; a number is not one.
         """
         shape = arguments.sample_shape(sample_shape, "sample")
         events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())

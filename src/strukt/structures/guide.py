@@ -47,8 +47,8 @@ class Guide(abc.ABC, Generic[State]):
     ``_after``, ``_joint`` and ``_settled``, for a type of states that has the members of `TextState`.
 
     Raises:
-        ValueError: If ``constraint`` is no automaton over the words of the model, ``length`` is no integer of 1 or
-            more, or ``end`` is not a word of the model.
+        ValueError: If ``constraint`` is not an automaton over the words of the model, ``length`` is not an integer
+            of 1 or more, or ``end`` is not a word of the model.
     """
 
     def __init__(
@@ -129,7 +129,8 @@ class Guide(abc.ABC, Generic[State]):
     def predict(self, state: State) -> Tensor:
         """Return the log-probability of each next word given the words so far and the constraint: ``(b, v)``.
 
-        It is -inf for words after which the constraint cannot be met, and undefined after the end of a text.
+        It is -inf for words that are impossible under the model, or after which the constraint cannot be met, and
+        undefined after the end of a text.
 
         Args:
             state: The state of b texts, which `start` or `advance` returned.
@@ -167,7 +168,8 @@ class Guide(abc.ABC, Generic[State]):
             prompt: ``(m,)``, the prompt of all texts; None for the empty prompt.
 
         Raises:
-            ValueError: If ``count`` is no integer of 0 or more, or ``prompt`` is no vector of words of the model.
+            ValueError: If ``count`` is not an integer of 0 or more, or ``prompt`` is not a vector of words of the
+                model.
             InfeasibleError: If no text that follows the prompt meets the constraint.
         """
         if not arguments.is_integer(count) or count < 0:

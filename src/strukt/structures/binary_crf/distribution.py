@@ -38,10 +38,11 @@ class BinaryCRF(AbsenceStructure):
 
     Events are 0/1 vectors ``batch + (n,)``, -1 in the padding. Exact operators enumerate: O(2^n) time and memory
     per item, for n up to 20; `max_marginals` takes O(n 2^n) time. For larger n they raise NotImplementedError,
-    because the log-partition is #P-hard; `mean_field` and `belief_propagation` approximate it for any n.
+    because the log-partition is #P-hard and the mode NP-hard. `mean_field` and `belief_propagation` approximate
+    the log-partition and the marginals for any n.
 
-    `mbr` maximises the expected number of ones in common with a random vector. Additional ones never lower this
-    number, so the result is a permitted vector to which no 1 can be added.
+    `mbr` maximises the expected number of ones in common with a sample. Additional ones never lower this number,
+    so the result is a permitted vector to which no 1 can be added.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

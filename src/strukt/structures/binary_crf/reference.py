@@ -103,7 +103,7 @@ def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> T
     if n > MOST_VARIABLES:
         raise NotImplementedError(
             f"exact inference enumerates 2^n states, and n = {n} is above {MOST_VARIABLES} (the log-partition "
-            "is #P-hard); use mean_field(...) or belief_propagation(...), which take any n"
+            "is #P-hard, the mode NP-hard); use mean_field(...) or belief_propagation(...), which take any n"
         )
     within = torch.arange(n, device=unary.device) < lengths.unsqueeze(-1)
     pairs = within.unsqueeze(-1) & within.unsqueeze(-2)

@@ -199,7 +199,7 @@ def _require_words(language_model: NgramModel, labels: int) -> None:
     """Check that a language model has been trained, on a vocabulary of as many words as there are labels.
 
     Raises:
-        ValueError: If it has not, or is no n-gram model.
+        ValueError: If it has not, or is not an n-gram model.
     """
     if not hasattr(language_model, "levels") or not hasattr(language_model, "words"):
         raise ValueError(

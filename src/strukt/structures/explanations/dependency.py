@@ -8,7 +8,10 @@ from strukt.structures.explanations.wording import listed, unknown
 
 
 def tree(event: Sequence[int], length: int, single_root: bool, projective: bool) -> str | None:
-    """Return a clause about the first fault of heads, None if they are a tree; words count from 1.
+    """Return a clause about the first fault of heads; None if they are a tree.
+
+    ``event (n,)`` holds the head of each word, 0 for the root; words count from 1. ``length`` is the number of
+    words.
 
     Examples:
         >>> tree([0, 5, 1, 1, 2], 5, single_root=True, projective=False)

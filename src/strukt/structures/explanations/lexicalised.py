@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def headless(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """Describe the first span of a binary tree whose head is outside the span, or not the head of either child.
+    """Return a clause about the first span whose head is outside the span, or is the head of neither child.
 
-    ``event[i][j]`` is the head of the span from fencepost i to j, -1 if the tree lacks it; words count from 0.
-    Return None if there is no such span.
+    Return None if there is none. ``event (n + 1, n + 1)`` must be a binary tree: ``[i][j]`` is the head of the
+    span from fencepost i to j, -1 for no span; words count from 0. ``length`` is the number of words.
 
     Examples:
         >>> headless([[-1, 0, 2], [-1, -1, 1], [-1, -1, -1]], 2)

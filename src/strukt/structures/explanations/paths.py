@@ -11,7 +11,7 @@ MOVES = ("match", "insert", "delete")
 
 
 def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
-    """Return a clause about the first fault of moves into cells, None if they are a path from first to last cell.
+    """Return a clause about the first fault of moves into cells; None if they are a path from first to last cell.
 
     ``event[i][j]`` is the move into cell (i, j): 0 (match), 1 (insert), 2 (delete), -1 for none.
 
@@ -37,7 +37,7 @@ def path(event: Sequence[Sequence[int]], rows: int, columns: int) -> str | None:
 
 
 def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | None:
-    """Follow the moves back from the cell ``last``; return a clause about the first fault, None if there is none.
+    """Follow the moves back from the cell ``last``; return a clause about the first fault; None if there is none.
 
     ``visited`` holds the move into each cell that has one.
     """
@@ -63,7 +63,7 @@ def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | N
 
 
 def emissions(event: Sequence[Sequence[int]], frames: int, labels: int) -> str | None:
-    """Return a clause about the first fault of moves out of nodes, None if they are a path (RNN-T).
+    """Return a clause about the first fault of moves out of nodes; None if they are a path (RNN-T).
 
     ``event[t][u]`` is the move out of node (t, u), frame t after u labels: 0 (blank, to the next frame), 1
     (label), -1 for none.

@@ -12,7 +12,7 @@ from strukt.structures.explanations.wording import out_of_range, unknown
 
 
 def segmentation(event: Sequence[int], length: int, longest: int, labels: int) -> str | None:
-    """Return a clause about the first fault of the labels of segments, None if they are a segmentation.
+    """Return a clause about the first fault of the labels of segments; None if they are a segmentation.
 
     ``event`` holds the label of each segment at its first position, and -1 elsewhere.
 
@@ -39,7 +39,7 @@ def segmentation(event: Sequence[int], length: int, longest: int, labels: int) -
 
 
 def frames(event: Sequence[int], length: int, labels: int, blank: int, target: Sequence[int]) -> str | None:
-    """Return a clause about the first fault of the labels of frames, None if they collapse to the target (CTC).
+    """Return a clause about the first fault of the labels of frames; None if they collapse to the target (CTC).
 
     Examples:
         >>> frames([1, 1, 0, 1], 4, labels=3, blank=0, target=[1, 2])

@@ -27,7 +27,7 @@ def vector(event: Sequence[int], length: int) -> str | None:
 
 
 def subset(event: Sequence[int], length: int, low: int, high: int) -> str | None:
-    """Return a clause about the first fault of a subset of ``low`` to ``high`` items, None if it is one.
+    """Return a clause about the first fault of a subset of ``low`` to ``high`` items; None if it is one.
 
     Examples:
         >>> subset([1, 1, 1, 0], 4, 2, 2)
@@ -41,7 +41,7 @@ def subset(event: Sequence[int], length: int, low: int, high: int) -> str | None
 
 
 def spanning_tree(event: Sequence[Sequence[int]], length: int) -> str | None:
-    """Return a clause about the first fault of the edges of a graph, None if they are a spanning tree.
+    """Return a clause about the first fault of the edges of a graph; None if they are a spanning tree.
 
     For i < j, ``event[i][j]`` is 1 if the graph has the edge between i and j, else 0.
 
@@ -65,7 +65,7 @@ def spanning_tree(event: Sequence[Sequence[int]], length: int) -> str | None:
 
 
 def matching(event: Sequence[int], length: int, columns: int) -> str | None:
-    """Return a clause about the first fault of the columns of rows, None if they are a matching.
+    """Return a clause about the first fault of the columns of rows; None if they are a matching.
 
     Examples:
         >>> matching([2, 0, 2], 3, 4)

@@ -8,7 +8,7 @@ from strukt.structures.explanations.wording import unknown
 
 
 def tree(event: Sequence[Sequence[int]], length: int, word: range, wider: range) -> str | None:
-    """Return a clause about the first fault of the labels of spans, None if they are a binary tree.
+    """Return a clause about the first fault of the labels of spans; None if they are a binary tree.
 
     Args:
         event: ``[i][j]`` is the label of the span from fencepost i to j, -1 if it is not in the tree.

@@ -24,7 +24,10 @@ def listed(values: Sequence[int]) -> str:
 
 
 def unknown(place: str, value: int, length: int, expected: str) -> str:
-    """Return a clause about a negative value within the length, by which other libraries mark unknown entries."""
+    """Return a clause about a negative value within the length; other libraries mark unknown entries with these.
+
+    ``place`` names the entry, such as "frame 3"; ``expected`` describes valid values.
+    """
     return (
         f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
         "lengths; for unknown entries use partial_log_prob(event, known)"

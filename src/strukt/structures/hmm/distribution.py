@@ -180,8 +180,8 @@ class HMM(HMMEstimation):
             states: ``(k,)``, the indices of the states, in ascending order; on a GPU the order is not checked.
 
         Raises:
-            ValueError: If ``states`` is no vector of integers, is empty, names a state that does not exist, or is
-                not in ascending order, or if there are not equally many states of each block of a `Blocked`
+            ValueError: If ``states`` is not a vector of integers, is empty, names a state that does not exist, or
+                is not in ascending order, or if there are not equally many states of each block of a `Blocked`
                 emission.
         """
         arguments.integers("states", states, "(k,)", self.initial.device)

@@ -269,8 +269,8 @@ class HMMInference(HMMParameters):
 
         Raises:
             InfeasibleError: If some sequence is impossible.
-            ValueError: As for `log_prob`, which describes x and lengths; or if ``sample_shape`` is no sequence of
-                sizes.
+            ValueError: As for `log_prob`, which describes x and lengths; or if ``sample_shape`` is not a sequence
+                of sizes.
         """
         samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():

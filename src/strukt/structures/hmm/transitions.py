@@ -19,7 +19,7 @@ class Transition(abc.ABC):
     """The base class of transition matrices of z states: a matrix or a product of two, a band, or their sum.
 
     A subclass implements `parameters` (of its choice; the first has z rows), `factors`, `select`, `maximised` and
-    `free_parameters`. All factors must be nonnegative, and each row of the transition matrix must sum to 1, or be
+    `free_parameters`. All factors must be non-negative, and each row of the transition matrix must sum to 1, or be
     0 for a state without successor. If the constructor takes other arguments than the parameters, or not all
     values are valid, the subclass also implements `unconstrained` and `from_unconstrained`.
     """

@@ -27,9 +27,9 @@ class KDPP(SubsetStructure):
     The determinant is the squared volume that the items of S span, so similar items rarely occur together.
 
     Args:
-        kernel: ``batch + (n, n)``, or ``(n, n)`` for all items of a batch of ``scores``; symmetric and positive
+        kernel: ``batch + (n, n)``, or ``(n, n)``, shared by the whole batch of ``scores``; symmetric and positive
             semidefinite: the similarity of each pair of items.
-        k: The size of the subsets: a nonnegative integer, or a LongTensor ``batch``. Sizes above the length have
+        k: The size of the subsets: a non-negative integer, or a LongTensor ``batch``. Sizes above the length have
             no subset.
         lengths: ``batch``; all n if None.
         scores: ``batch + (n,)``, a log-weight for taking each item, added to the log-determinant; 0 if None. They
@@ -41,7 +41,8 @@ class KDPP(SubsetStructure):
     `StructuredDistribution` has the operators, and the rules for -inf, NaN and padding.
 
     Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 in the padding. The score of a subset is log
-    det(kernel[S, S]) plus the scores of its items, so it is not a sum over parts. For each batch item,
+    det(kernel[S, S]) plus ``scores`` of its items plus ``omitted`` of the others. It is not a sum over parts,
+    unlike the scores of other structures. For each batch item,
     `log_partition` and `marginals` take O(m n^3) time for m determinants, with m of order k and at most n / 2 + 1;
     a sample takes O(n k^2) after O(n^3). The best subset is NP-hard to find (Ko, Lee and Queyranne 1995) and the
     entropy has no closed form: `mode`, `max_score`, `topk`, `max_marginals`, `mbr`, `sparsemap`, `entropy`,

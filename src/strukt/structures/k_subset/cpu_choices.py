@@ -3,7 +3,7 @@
 A subset is a sequence of choices: first its size, then for each item, from the last to the first, whether it is
 taken. The conditional probabilities of choices (shares) come from the rows of ``cpu_coins``. A direction assigns a
 move to the score of each choice. The growth is the expected sum of moves, and the change of the probabilities
-follows from it. An entropy is the growth along minus the logs of the shares: a sum of nonnegative terms, so
+follows from it. An entropy is the growth along minus the logs of the shares: a sum of non-negative terms, so
 nothing cancels.
 
 Entry ``[t - 1, c + 1]`` of a table is for item t if c of the first t items are taken.

@@ -63,7 +63,7 @@ class KSubset(SubsetStructure):
 
     Args:
         scores: ``batch + (n,)``, the score of taking each item.
-        k: The size of the subsets, or a tuple of the smallest and the largest one. Each is a nonnegative integer,
+        k: The size of the subsets, or a tuple of the smallest and the largest one. Each is a non-negative integer,
             or a LongTensor ``batch``. Sizes above the length have no subset.
         lengths: ``batch``; all n if None.
         omitted: ``batch + (n,)`` or ``(n,)``, the score of leaving each item out; 0 if None. Where it is -inf, the
@@ -168,7 +168,7 @@ def sizes_of(k: Size, scores: Tensor, more: str = "") -> Tensor:
     ``more`` ends the error message.
 
     Raises:
-        ValueError: If ``k`` is neither a nonnegative integer nor a LongTensor of this shape on the same device.
+        ValueError: If ``k`` is neither a non-negative integer nor a LongTensor of this shape on the same device.
     """
     batch_shape = scores.shape[:-1]
     if isinstance(k, Tensor):

@@ -68,7 +68,10 @@ class Sentences:
         return ends - self.counts(width), ends.reshape(groups, -1)[:, -1].tolist()
 
     def span_weights(self, width: int) -> tuple[Tensor, Tensor] | None:
-        """Return exponentiated label scores of a width's spans, ``(spans, s)``, and the log-scales divided out."""
+        """Return exponentiated label scores of a width's spans, ``(spans, s)``, and the log-scales divided out.
+
+        Return None if spans have no scores.
+        """
         if self.spans is None:
             return None
         scores = self.spans.diagonal(width, 1, 2)[:, : self.weights.root.shape[1]].mT
@@ -111,7 +114,10 @@ class Sentences:
 
 
 def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
-    """Return the tables for samples of one item, of the padded length; 0 in the padding."""
+    """Return the tables from which samples of item number ``item`` are drawn, in float64.
+
+    They have the padded length n, and are 0 in the padding.
+    """
     n, rank, s = work.n, work.rank, work.weights.root.shape[1]
     g = item * len(work.weights.head) // len(work.chart)
     labels = times(work.chart[item, n:, 2 * rank : 3 * rank], work.weights.head[g].mT)

@@ -172,7 +172,7 @@ class LowRankPCFG(ContextFreeGrammar):
 
     @property
     def mbr(self) -> Tensor:
-        """The tree with the highest expected number of labelled spans in common with a random one (MBR).
+        """The tree with the highest expected number of labelled spans in common with a sample (MBR).
 
         It is ``batch + event_shape``.
 
@@ -220,7 +220,8 @@ class LowRankPCFG(ContextFreeGrammar):
         Raises:
             NotImplementedError: If there are more than 2^24 rules.
             InfeasibleError: With ``straight_through``, if every tree of some item is forbidden.
-            ValueError: If the temperature is not positive and finite, or ``sample_shape`` is no sequence of sizes.
+            ValueError: If the temperature is not positive and finite, or ``sample_shape`` is not a sequence of
+                sizes.
         """
         result = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return result.to(self.scores[0].dtype)

@@ -53,7 +53,10 @@ def chart_shape(
 def inside(
     spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) per item, in n steps."""
+    """Return the log-partition ``(batch,)`` and the chart, in n sequential steps.
+
+    Time O(n^3 r + n^2 s r + n p r) per item.
+    """
     scores = (spans, root, left, right, head, emission)
     return run_inside(_inputs(scores, lengths), REFERENCE, scores)
 

@@ -34,7 +34,10 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item, items in parallel."""
+    """Return the log-partition ``(batch,)``, -inf without a tree, and the chart.
+
+    Time O(n^3) per item, items in parallel.
+    """
     chart, log_partition = empty(chart_shape(arcs, lengths, single_root)), zeros(lengths, torch.float64)
     _run(cpu_matrix_tree.inside, arcs, lengths, single_root, chart, log_partition)
     if _underflowed(chart) is not None:

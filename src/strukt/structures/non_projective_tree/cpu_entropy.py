@@ -2,7 +2,7 @@
 
 The difference log Z - <mu, s> cancels if scores are large or one tree has almost all probability. In the scores of
 q, let c_mh be the score of the head of word m in the best tree, minus that of head h, and C the sum of these costs
-over a tree, which is nonnegative. Then
+over a tree, which is non-negative. Then
 
     -E[log q] = log Z' + E[C] = log Z' + sum of mu_mh c_mh over arcs that are not in the best tree of q,
 
@@ -190,7 +190,7 @@ def _directions(moved: Array | None, costs: Array, logs: Array) -> Any:
 def _log_total(logs: Array, heads: Array, single_root: bool, weights: Array, ranks: Array | None) -> float:
     """Write weights from their logs; return log Z' (see the module's docstring).
 
-    ``ranks`` are the weights' ranks, a result; None for plain numbers. ``heads (n,)`` is the best tree; other
+    The weights' ``ranks`` are written, too; None for plain numbers. ``heads (n,)`` is the best tree; other
     arrays are ``(n, n + 1)``. In plain numbers, without ranks, the result is NaN if underflow may matter.
     """
     n = logs.shape[0]

@@ -53,8 +53,8 @@ def marginals(
         ranks: ``(n, n + 1)``; None for plain floats.
         costs: ``(n, n + 1)``, finite; None for no derivative.
         single_root: Whether exactly one word depends on the root.
-        mass: ``(n, n + 1)``, the marginals, a result.
-        moved: ``(n, n + 1)``, their derivative, a result; None if there are no costs.
+        mass: ``(n, n + 1)``, the marginals, written.
+        moved: ``(n, n + 1)``, their derivative, written; None if there are no costs.
 
     Returns:
         False if plain floats do not suffice, else True.

@@ -1,6 +1,7 @@
 """Non-projective trees on GPUs, by the Matrix-Tree theorem: one launch per operator, for items of all lengths.
 
-`gpu_elimination` describes the algorithm. The chart of an item holds the mantissas of its factors ``(n, n + 1)``,
+`gpu_elimination` describes the algorithm. Functions take the scores ``arcs (batch, n, n + 1)``, whose first column
+is the root's, and ``lengths (batch,)``. The chart of an item holds the mantissas of its factors ``(n, n + 1)``,
 the scores of the words' best heads ``(n,)``, and 32-bit exponents of the factors ``(n, n + 1)``.
 """
 
@@ -40,7 +41,10 @@ def chart_shape(arcs: Tensor, *_: Any) -> tuple[int, int]:
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart; time O(n^3) per item, in n steps."""
+    """Return the log-partition ``(batch,)``, -inf without a tree, and the chart, in n sequential steps.
+
+    Time O(n^3) per item.
+    """
     chart, result = _matrices(arcs), arcs.new_empty(len(arcs))
     _launch("inside", arcs, lengths, single_root, *_as_numbers(chart), result)
     return result, chart

@@ -45,7 +45,10 @@ class Elimination:
         self._load = load
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
-        """Return the log-partition ``(batch,)``, -inf without a tree; in float64, time O(n^3), in n steps."""
+        """Return the log-partition ``(batch,)``, -inf without a tree; computed in float64, in n sequential steps.
+
+        Time O(n^3) per item.
+        """
         weights, orders, order_of_trees = self._load(arcs, lengths, *options)
         total, order = eliminate(weights, orders)
         return torch.where(order == order_of_trees, total, NEG_INF).to(arcs.dtype)

@@ -60,7 +60,7 @@ def chart_shape(
 def inside(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart, in n dependent steps.
+    """Return the log-partition ``(batch,)`` and the chart, in n sequential steps.
 
     Time O(n^3 s^2 + n^2 s^3 + n s p (s + p)) per item.
     """

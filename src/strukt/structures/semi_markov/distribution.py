@@ -202,7 +202,7 @@ class SemiMarkov(StructuredDistribution):
 
 
 def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
-    """Check that segments ``batch + (n, k, c)`` are no scores of pairs of labels, ``batch + (n, k, c, c)``.
+    """Check that segments ``batch + (n, k, c)`` are not scores of pairs of labels, ``batch + (n, k, c, c)``.
 
     Raises:
         ValueError: If they may be: there are 5 axes or more, the last two are equal, and no lengths tell the

@@ -32,7 +32,10 @@ def fits(edges: Tensor, absent: Tensor, *more: Any) -> bool:
 
 
 def best(edges: Tensor, absent: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a best event ``(batch, n, n)`` and its score ``(batch,)``; time O(n^2) per item, in n steps."""
+    """Return a best event ``(batch, n, n)`` and its score ``(batch,)``, in n sequential steps.
+
+    They are -1 and -inf if the graph is not connected. Time O(n^2) per item.
+    """
     from strukt.structures.spanning_tree import gpu_prim  # needs Triton
 
     batch, n, _ = edges.shape

@@ -27,8 +27,8 @@ def best(edges, lengths, events, best_scores, n, B: tl.constexpr):
     Args:
         edges: ``(batch, n, n)``, of which the upper triangle is read.
         lengths: ``(batch,)``.
-        events: ``(batch, n, n)``, the trees, a result; -1 if the item's graph is not connected.
-        best_scores: ``(batch,)``, the scores, a result; -inf if the item's graph is not connected.
+        events: ``(batch, n, n)``, the trees, written; -1 if the item's graph is not connected.
+        best_scores: ``(batch,)``, the scores, written; -inf if the item's graph is not connected.
         n: The number of vertices.
         B: A power of two of at least n.
     """

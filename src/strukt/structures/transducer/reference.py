@@ -27,7 +27,7 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
         lengths: ``(batch,)``, in frames.
         target_lengths: ``(batch,)``, in labels.
 
-    Time and memory O(n (n + m)), in n + m steps (Graves 2012, equation 16).
+    Time and memory O(n (n + m)), in n + m sequential steps (Graves 2012, equation 16).
     """
     skewed = _skewed(moves.masked_fill(~used(moves.shape[-3:-1], lengths, target_lengths), 0.0))
     start = moves.new_zeros(*moves.shape[:-3], 1)

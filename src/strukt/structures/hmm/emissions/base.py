@@ -144,8 +144,10 @@ class Emission(abc.ABC):
     def redrawn(self, values: Tensor) -> Self:
         """Return an emission of the same form with random parameters, as the start of a fit.
 
+        They are drawn with PyTorch's generator; forbidden observations stay forbidden.
+
         Args:
-            values: ``(t, *event)``, the observations to fit.
+            values: ``(t, *event)``, the observations to fit; at least one.
         """
 
     def emits(self) -> Tensor:

@@ -10,11 +10,11 @@ ROUNDS = 10
 
 
 def clusters(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return centres ``(count, d)`` of vectors ``(t, d)``, and the cluster of each vector ``(t,)``.
+    """Return centres ``(count, d)`` of vectors ``(t, d)``, t >= 1, and the cluster of each vector ``(t,)``.
 
     A few rounds of k-means start at random vectors, each drawn in proportion to its squared distance from the
-    nearest of those drawn before (k-means++, Arthur and Vassilvitskii 2007). Dimensions are scaled to the same
-    variance. O(t d count) per round.
+    nearest of those drawn before (k-means++, Arthur and Vassilvitskii 2007), with PyTorch's generator. Dimensions
+    are scaled to the same variance. O(t d count) per round.
     """
     scale = values.std(0, correction=0)
     scaled = values / torch.where(scale > 0, scale, 1.0)

@@ -24,7 +24,7 @@ class Poisson(Vectors):
         rates: The rates in z states, above 0; ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for
             observations ``x (*, n, d)`` of d counts.
 
-    Observations are nonnegative integers, in a tensor of integer or floating-point type. After an M step, a rate
+    Observations are non-negative integers, in a tensor of integer or floating-point type. After an M step, a rate
     is at least a millionth of that of all observations.
 
     Raises:

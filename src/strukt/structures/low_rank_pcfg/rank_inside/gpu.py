@@ -32,7 +32,7 @@ def chart_shape(
 def inside(
     emission: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-partition ``(batch,)`` and the chart, in n dependent steps.
+    """Return the log-partition ``(batch,)`` and the chart, in n sequential steps.
 
     Time O(n^3 r + n^2 r min(r, s) + n p r) per item, and O(s r^2) per grammar.
     """
