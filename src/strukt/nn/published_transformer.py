@@ -10,7 +10,7 @@ from strukt.inference.settings import require_one_of
 from strukt.nn.encoders import SentenceEncoder
 from strukt.nn.inputs import require_sizes
 from strukt.nn.relative_attention import relative_attention
-from strukt.nn.transformer import Positions, TransformerLayer, seen_words, size_of_head
+from strukt.nn.transformer import Positions, TransformerLayer, attention_mask, size_of_head
 
 PLACES = 512
 """The number of positions with a learned vector."""
@@ -88,10 +88,10 @@ class PublishedTransformer(SentenceEncoder):
         )
 
     def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
-        seen = seen_words(lengths, x.shape[1])
+        mask = attention_mask(lengths, x.shape[1])
         x = self.places(x)
         for layer in self.layers:
-            x = layer(x, seen)
+            x = layer(x, mask)
         return x
 
 
@@ -130,17 +130,17 @@ class _Attention(nn.Module):
         if reach is not None and distance_values:
             self.distance_values = nn.Parameter(torch.randn(2 * reach + 1, head_size))
 
-    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """Attend, given `(batch, n, size)` and the mask of visible words `(batch, n, n)` or `(batch, 1, n)`."""
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Attend, given `(batch, n, size)` and the attention mask `(batch, n, n)` or `(batch, 1, n)`."""
         queries, keys, values = (
             torch.einsum("bns,hsk->bhnk", x, weight) for weight in (self.queries, self.keys, self.values)
         )
         rate = self.rate if self.training else 0.0
         if self.distances is None:
-            result = scaled_dot_product_attention(queries, keys, values, seen.unsqueeze(1), rate)
+            result = scaled_dot_product_attention(queries, keys, values, mask.unsqueeze(1), rate)
         else:
             of_keys, of_values = self.distances, self.distance_values
-            result = relative_attention(queries, keys, values, seen, of_keys, of_values, rate)
+            result = relative_attention(queries, keys, values, mask, of_keys, of_values, rate)
         return torch.einsum("bhnk,hks->bns", result, self.output)
 
 

@@ -14,7 +14,7 @@ def relative_attention(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    seen: Tensor,
+    mask: Tensor,
     of_keys: Tensor,
     of_values: Tensor | None = None,
     rate: float = 0.0,
@@ -28,7 +28,8 @@ def relative_attention(
         queries: `(batch, heads, n, size)`.
         keys: `(batch, heads, n, size)`.
         values: `(batch, heads, n, size)`.
-        seen: The mask of visible words, `(batch, n, n)` or `(batch, 1, n)`; each word must see at least one.
+        mask: The attention mask, `(batch, n, n)` or `(batch, 1, n)`: True where the word of the row attends to the
+            word of the column. Each word must attend to at least one.
         of_keys: `(2 * reach + 1, size)`, vectors added to the keys of words from `reach` to the left to `reach` to
             the right; more distant words share the outermost vectors.
         of_values: `(2 * reach + 1, size)`, vectors added to the values in the same way; None to add nothing.
@@ -38,9 +39,9 @@ def relative_attention(
         `(batch, heads, n, size)`.
 
     Examples:
-        >>> words, seen = torch.zeros(1, 1, 2, 1), torch.ones(1, 2, 2, dtype=torch.bool)
+        >>> words, mask = torch.zeros(1, 1, 2, 1), torch.ones(1, 2, 2, dtype=torch.bool)
         >>> steps = torch.tensor([[-1.0], [0.0], [1.0]])
-        >>> relative_attention(words, words, words, seen, steps, steps).flatten()
+        >>> relative_attention(words, words, words, mask, steps, steps).flatten()
         tensor([ 0.5000, -0.5000])
     """
     n, reach = queries.shape[2], len(of_keys) // 2
@@ -49,7 +50,7 @@ def relative_attention(
     steps = steps.expand(*queries.shape[:2], n, n)
     scale = 1 / math.sqrt(queries.shape[-1])
     bias = (queries @ of_keys.T * scale).gather(-1, steps)
-    bias = bias.masked_fill(~seen.unsqueeze(1), -torch.inf)
+    bias = bias.masked_fill(~mask.unsqueeze(1), -torch.inf)
     if of_values is None:
         return scaled_dot_product_attention(queries, keys, values, bias, rate)
     weights = functional.dropout((queries @ keys.mT * scale + bias).softmax(-1), rate)

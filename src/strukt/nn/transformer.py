@@ -93,13 +93,13 @@ class Transformer(SentenceEncoder):
 
     def _encode(self, x: Tensor, lengths: Tensor) -> Tensor:
         n = x.shape[1]
-        seen = seen_words(lengths, n)
+        mask = attention_mask(lengths, n)
         if self.causal:
-            seen = seen & torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+            mask = mask & torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
         x = self.project(x)
         x = self.dropout(x + sinusoids(n, self.size, x) if self.absolute else x)
         for layer in self.layers:
-            x = layer(x, seen)
+            x = layer(x, mask)
         normed: Tensor = self.norm(x)
         return normed
 
@@ -109,7 +109,7 @@ class TransformerLayer(nn.Module):
 
     Args:
         size: Size of the vectors.
-        attention: Maps vectors `(batch, n, size)` and the mask of visible words to vectors.
+        attention: Maps vectors `(batch, n, size)` and the attention mask to vectors.
         feed_forward: Maps each vector to a vector of the same size.
         dropout: Dropout of the outputs of both.
         norm_first: Whether normalisation comes before each block (pre-norm) or after it (post-norm).
@@ -124,13 +124,13 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """Encode `(batch, n, size)`, given the mask of visible words `(batch, n, n)` or `(batch, 1, n)`."""
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Encode `(batch, n, size)`, given the attention mask `(batch, n, n)` or `(batch, 1, n)`."""
         if self.norm_first:
-            x = x + self.dropout(self.attention(self.attention_norm(x), seen))
+            x = x + self.dropout(self.attention(self.attention_norm(x), mask))
             result: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
         else:
-            x = self.attention_norm(x + self.dropout(self.attention(x, seen)))
+            x = self.attention_norm(x + self.dropout(self.attention(x, mask)))
             result = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
         return result
 
@@ -154,17 +154,17 @@ class _SelfAttention(nn.Module):
         if reach is not None and distance_values:
             self.distance_values = nn.Parameter(torch.randn(2 * reach + 1, head_size) * head_size**-0.5)
 
-    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """Attend, given `(batch, n, size)` and the mask of visible words `(batch, n, n)` or `(batch, 1, n)`."""
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Attend, given `(batch, n, size)` and the attention mask `(batch, n, n)` or `(batch, 1, n)`."""
         batch, n, _ = x.shape
         parts = self.project(x).view(batch, n, 3, self.heads, self.head_size)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
         rate = self.rate if self.training else 0.0
         if self.reach is None:
-            result = scaled_dot_product_attention(queries, keys, values, seen.unsqueeze(1), rate)
+            result = scaled_dot_product_attention(queries, keys, values, mask.unsqueeze(1), rate)
         else:
             of_keys, of_values = self.distances, self.distance_values
-            result = relative_attention(queries, keys, values, seen, of_keys, of_values, rate)
+            result = relative_attention(queries, keys, values, mask, of_keys, of_values, rate)
         output: Tensor = self.output(result.transpose(1, 2).flatten(2))
         return output
 
@@ -184,8 +184,8 @@ def size_of_head(size: int, heads: int, head_size: int | None) -> int:
     return size // heads if head_size is None else head_size
 
 
-def seen_words(lengths: Tensor, n: int) -> Tensor:
-    """Return the mask of words that attention may read, `(batch, 1, n)`: the words of the sentence.
+def attention_mask(lengths: Tensor, n: int) -> Tensor:
+    """Return the attention mask, `(batch, 1, n)`: True for the words of each sentence.
 
     In an empty sentence, attention reads the padding, because a softmax over nothing is NaN.
 
@@ -194,7 +194,7 @@ def seen_words(lengths: Tensor, n: int) -> Tensor:
         n: The padded length.
 
     Examples:
-        >>> seen_words(torch.tensor([1, 0]), 2).tolist()
+        >>> attention_mask(torch.tensor([1, 0]), 2).tolist()
         [[[True, False]], [[True, True]]]
     """
     return (mask_of(lengths, n) | (lengths == 0).unsqueeze(-1)).unsqueeze(1)
