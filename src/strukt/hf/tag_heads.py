@@ -20,8 +20,10 @@ from strukt.tasks.tag.token_codes import code_loss
 class CRFHead(Head):
     """A linear-chain conditional random field (CRF) over the words.
 
-    The `logits` are max-marginals: the log-probability of the best sequence with this tag at this word. Code of
-    transformers that takes their argmax therefore gets the Viterbi sequence.
+    The `logits`, `(batch, pieces, labels)`, are max-marginals: at the first piece of each word, the
+    log-probability of the best sequence with this tag at this word; 0 at other pieces. Code of transformers that
+    takes their argmax therefore gets the Viterbi sequence. Labels and predictions are `(batch, pieces)`, -100 at
+    other pieces.
 
     Args:
         config: The configuration of the model.

@@ -44,7 +44,7 @@ class Input:
 
     @staticmethod
     def of(path: str, format: str | None, readers: Readers, column: str | None = None) -> Input:
-        """Describe a file in its present state as a corpus.
+        """Return the description of a corpus file as it is now: its format, size and time of last change.
 
         Args:
             path: The file to annotate.

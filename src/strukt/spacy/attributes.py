@@ -29,7 +29,9 @@ def write(
     Args:
         doc: The document.
         name: Name of the component, under which spans are stored.
-        structure: ``tags``, or ``heads`` and ``deps``, of all tokens, and ``spans``; any of these may be missing.
+        structure: A dictionary of any of ``tags``; ``heads`` with ``deps``; and ``spans``. The first three have an
+            entry for each token. Heads are indices in the document, and a root is its own head; spans are
+            `LabelledSpan`.
         attribute: The attribute of tokens that the tags belong to.
         are_entities: Whether the spans are entities.
     """
@@ -50,7 +52,7 @@ def set_tags(doc: Doc, attribute: TagAttribute, tags: Sequence[str]) -> None:
 
 
 def set_tree(doc: Doc, heads: Sequence[int], labels: Sequence[str]) -> None:
-    """Set the head of each token and the label of its arc, replacing earlier arcs; each root makes a sentence.
+    """Set the head of each token and the label of its arc, replacing earlier arcs; each tree becomes a sentence.
 
     Args:
         doc: The document.

@@ -52,14 +52,15 @@ class StruktComponent(Pipe):
     The model reads each sentence of a `Doc` on its own, without tokens of white space; a `Doc` without sentence
     boundaries is one sentence. Further results are in the dictionary ``doc._.strukt[name]``:
 
-    - ``probabilities``: of the tag or arc of each token, None for white space; not for the task `constituency`.
+    - ``probabilities``: of the tag or arc of each token, None for white space; not for `ner` and `constituency`.
       ``label_probabilities``: of the label of each arc, given its head; ``tag_probabilities``: of the tags, for a
       pipeline that also predicts arcs; ``span_probabilities``: of each span in ``doc.spans[name]``, but not for
       the task `tag`.
     - ``best``: for each sentence, a list of at most k structures, the best first. A structure is a dictionary with
-      ``probability`` and, depending on the task, ``tags``, ``heads`` and ``deps``, or ``spans``. Heads and spans
-      are indices in the `Doc`. For a model of the task `pipeline`, each sentence has a dictionary of such lists:
-      those of ``tag``, ``dependency`` and ``ner`` that the model predicts.
+      ``probability`` and, depending on the task, ``tags``, ``heads`` and ``deps``, or ``spans``. Heads are indices
+      in the `Doc`; a span is a list of its first token, the token after its last, and its label. For a model of
+      the task `pipeline`, each sentence has a dictionary of such lists: those of ``tag``, ``dependency`` and
+      ``ner`` that the model predicts.
     - ``trees``: for each sentence, its constituency tree in brackets.
 
     Args:

@@ -22,8 +22,8 @@ def scores(model: Supported, examples: Iterable[Example], name: str) -> dict[str
     """Return the scores of what a model predicts, under the names of spaCy's own components.
 
     These are ``tag_acc`` or ``pos_acc`` of tags, ``dep_uas``, ``dep_las`` and ``sents_f`` of trees, ``ents_f`` of
-    entities, and ``spans_NAME_f`` of spans in ``doc.spans[name]``. They are shares, not per cent, and None without
-    gold annotation. Punctuation does not count in trees.
+    entities, and, for the tasks `ner` and `constituency`, ``spans_NAME_f`` of spans in ``doc.spans[name]``. They
+    are shares, not per cent, and None without gold annotation. Punctuation does not count in trees.
 
     Args:
         model: The model.

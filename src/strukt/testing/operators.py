@@ -106,7 +106,7 @@ def random_arguments(case: Case) -> OperatorArguments:
 
 
 def truth(case: Case, operator: Operator, arguments: OperatorArguments, others: Case | None = None) -> Tensor:
-    """Return the value of an operator of every item by enumeration.
+    """Return the value of an operator for each item, computed by enumeration: ``batch + value shape``.
 
     ``others`` has the scores of ``arguments.other``, by default those of `rival`.
     """

@@ -21,7 +21,7 @@ _FUNCTIONS = re.compile(r"(?<=.)[-=].*")
 
 
 class Constituent(NamedTuple):
-    """A span of words, from `start`, counted from 0, up to but not including `end`, and its `label`.
+    """A labelled span of words: `start` counts from 0, `end` is exclusive.
 
     Examples:
         >>> from strukt.data.constituents import Tree

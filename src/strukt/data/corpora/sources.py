@@ -13,7 +13,7 @@ from strukt.data.corpora.conversions import Conversion
 from strukt.data.files.digests import Digest
 
 RAW = "https://raw.githubusercontent.com"
-"""The URL below which GitHub serves the files of every commit."""
+"""The URL under which GitHub serves the files of every commit."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ class Snapshot(NamedTuple):
         return published(self.root + name, name, is_optional=True)
 
     def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:
-        """Return the files with known digests below a folder, to be written to the same paths below another one.
+        """Return the files of a folder and its subfolders that have known digests, to be written to another one.
+
+        Paths inside the folder stay the same.
 
         Args:
             folder: The folder in the repository, with a slash at the end; empty for the whole repository.

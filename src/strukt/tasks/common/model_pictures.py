@@ -14,7 +14,7 @@ class ModelPictures:
     """Pictures of a model; subclasses override the methods for pictures that they support."""
 
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
-        """Draw the most probable head of each word in each channel; return no pictures for other models."""
+        """Draw the heads of words in each channel of a Probabilistic Transformer; none for other encoders."""
         return []
 
     def lattice(self, sentence: Sentence) -> Lattice | None:  # noqa: ARG002

@@ -19,8 +19,9 @@ class Config(SpanTaskConfig):
     Args:
         criterion: Loss. likelihood: negative log-likelihood of the trees that contain the entities; margin:
             structured hinge loss of these trees; bits: binary codes in place of labels, by contrastive hashing
-            and the likelihood of the tree; bits-published: binary codes by a single contrastive loss, as
-            published (Wang and Utiyama 2024); flat: likelihood of tags, which find the outermost entities only.
+            and the negative log-likelihood of the tree; bits-published: binary codes by a single contrastive loss,
+            as published (Wang and Utiyama 2024); flat: negative log-likelihood of tags, which find the outermost
+            entities only.
         partial: Learn from partially annotated sentences: a sentence of the training corpus that the file marks as
             partial may have further entities. The loss is the negative log-likelihood of the annotation. For
             criteria likelihood and flat.

@@ -64,7 +64,11 @@ class TagSpans(SpanLayer):
         return LinearChain(*self.scores(words, lengths), lengths)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """Return the mean negative log-likelihood of the tags, per word or per sentence (`average`)."""
+        """Return the mean negative log-likelihood of the tags, per word or per sentence (`average`).
+
+        The tags are those of the outermost gold spans; spans inside others are ignored. In partially annotated
+        sentences, the likelihood is that of all tag sequences that agree with the annotation.
+        """
         (words,) = views
         tags, chain = self._tags_of(gold, words.shape[:2]), self.distribution(words, lengths)
         if gold.partial is None:

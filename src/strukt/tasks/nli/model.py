@@ -139,7 +139,13 @@ class EntailmentModel(ClassModel):
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Draw the channels of the premise, then those of the hypothesis."""
+        """Draw the heads of the premise's words in each channel, then those of the hypothesis's words.
+
+        Return no pictures if the encoder is not a Probabilistic Transformer.
+
+        Raises:
+            DataError: If the sentence is not a pair.
+        """
         return [
             diagram
             for part in self.parts(sentence)

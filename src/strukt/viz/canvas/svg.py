@@ -61,12 +61,15 @@ def placed_below(element: str, y: float) -> str:
 
 
 def text(x: float, y: float, role: str, content: str) -> str:
-    """Return text centred at `x`; its role is a class of the style sheet."""
+    """Return text centred at `x` with its baseline at `y`, in pixels; its role is a class of the style sheet."""
     return f'<text class="{role}" x="{x:.1f}" y="{y:.1f}">{escape(printable(content))}</text>'
 
 
 def label(x: float, y: float, name: str, probability: float | None, number: str = "") -> str:
-    """Return a label centred at `x`, followed by `number` or, if that is empty, by its probability if known."""
+    """Return a label centred at `x` with its baseline at `y`, in pixels.
+
+    It is followed by `number`, or if that is empty, by its probability if known.
+    """
     number = number or ("" if probability is None else shorten(probability))
     suffix = number and f' <tspan class="probability">{number}</tspan>'
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'

@@ -81,7 +81,7 @@ class Grid:
         return all(self._lines.get(cell) == LEFT | RIGHT and cell not in self._text for cell in cells)
 
     def render(self, palette: Palette) -> str:
-        """Return the rows as text without trailing spaces."""
+        """Return the rows as text in the colours of a palette, without trailing spaces; "" for an empty grid."""
         rows = 1 + max((row for row, _ in (*self._lines, *self._text)), default=-1)
         width = 1 + max((column for _, column in (*self._lines, *self._text)), default=-1)
         return "\n".join(self._row(row, width, palette).rstrip() for row in range(rows))

@@ -15,7 +15,7 @@ class SpanTaskConfig(TaskConfig):
 
     Args:
         criterion: Loss. likelihood: negative log-likelihood of the tree; margin: structured hinge loss; bits:
-            binary codes in place of labels, by contrastive hashing and the likelihood of the tree;
+            binary codes in place of labels, by contrastive hashing and the negative log-likelihood of the tree;
             bits-published: binary codes by a single contrastive loss, as published (Wang and Utiyama 2024).
         partial: Learn from partially annotated trees: a tree of the training corpus whose outermost bracket has
             the label `_` may have further constituents. The loss is the negative log-likelihood of the

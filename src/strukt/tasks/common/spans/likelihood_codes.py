@@ -1,4 +1,4 @@
-"""Spans with codes, trained by contrastive hashing and the likelihood of the tree."""
+"""Spans with codes, trained by contrastive hashing and the negative log-likelihood of the tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strukt.tasks.common.spans.layer import GoldSpans
 
 
 class LikelihoodCodes(CodeSpans):
-    """A layer of spans with binary codes, trained by contrastive hashing and the likelihood of the tree.
+    """A span layer of binary codes, trained by contrastive hashing and the negative log-likelihood of the tree.
 
     It extends the published model, `PublishedCodes`, by the likelihood, fixed codes of labels, a temperature, and
     a perceptron before queries and keys. The contrastive loss compares the probabilities of bits given their
