@@ -21,7 +21,7 @@ _FUNCTIONS = re.compile(r"(?<=.)[-=].*")
 
 
 class Constituent(NamedTuple):
-    """A labelled span of words: `start` counts from 0, `end` is exclusive.
+    """A span of words with a `label`: `start` counts from 0, `end` is exclusive.
 
     Examples:
         >>> from strukt.data.constituents import Tree
