@@ -105,6 +105,13 @@ class LabelCounts:
         """Return the numbers of gold, predicted and correct items of a label."""
         return self.gold[label], self.predicted[label], self.right[label]
 
+    def scores_by_label(self) -> dict[str, dict[str, float]]:
+        """Return precision, recall, F1 and the number of gold items of each label, in alphabetical order."""
+        return {
+            label: precision_recall_f1(*self.of_label(label)) | {"gold": float(self.gold[label])}
+            for label in self.labels
+        }
+
     def of_all(self) -> tuple[int, int, int]:
         """Return the numbers of gold, predicted and correct items of all labels."""
         return self.gold.total(), self.predicted.total(), self.right.total()

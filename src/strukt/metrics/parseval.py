@@ -86,12 +86,7 @@ class Parseval(LabelCounts):
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return, under "label", precision, recall, F1 and the number of gold brackets by label, from A to Z."""
-        return {
-            "label": {
-                label: precision_recall_f1(*self.of_label(label)) | {"gold": float(self.gold[label])}
-                for label in self.labels
-            }
-        }
+        return {"label": self.scores_by_label()}
 
 
 def _counted(tree: Tree, kept: Sequence[bool]) -> Counter[Constituent]:
