@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arrays import Array
-from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count, write
 from strukt.kernels.memory import empty
 
 MOST_STEPS = 200
@@ -35,7 +35,7 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
 def _subset(scores: Array, sizes: Array, result: Array, start: int, step: int) -> None:
     """Write the projections: ``scores`` and ``result (rows, d)``, ``sizes (rows,)``."""
     d = scores.shape[1]
-    values = np.empty(d)
+    values, workspace = np.empty(d), np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
         size = max(sizes[row], 0.0)
         count, wrong = 0, int(np.isnan(sizes[row]))
@@ -50,8 +50,10 @@ def _subset(scores: Array, sizes: Array, result: Array, start: int, step: int) -
             for j in range(d):
                 result[row, j] = 1.0 if scores[row, j] > -np.inf else 0.0
         else:
-            place = count - 1 - int(size)
-            values[:count] -= np.partition(values[:count], place)[place]
+            write(workspace[:count], values[:count])
+            subtracted = _of_rank(workspace[:count], count - 1 - int(size))
+            for j in range(count):
+                values[j] -= subtracted
             threshold = _threshold(values[:count], size)
             used = 0
             for j in range(d):
@@ -59,6 +61,35 @@ def _subset(scores: Array, sizes: Array, result: Array, start: int, step: int) -
                 if scores[row, j] > -np.inf:
                     result[row, j] = min(max(values[used] - threshold, 0.0), 1.0)
                     used += 1
+
+
+@inner
+def _of_rank(values: Array, rank: int) -> float:
+    """Return the value of a rank, 0 for the smallest, in expected time O(d), and reorder the values (Hoare 1961).
+
+    Numba takes ten times as long to compile `numpy.partition`.
+    """
+    low, high = 0, values.shape[0] - 1
+    while low < high:
+        first, middle, last = values[low], values[(low + high) // 2], values[high]
+        pivot = max(min(first, middle), min(max(first, middle), last))
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return values[rank]  # type: ignore[no-any-return]
 
 
 @inner
