@@ -71,7 +71,11 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the sentences whose logical forms tags can express; all sentences must have logical forms."""
+        """Return the sentences whose logical forms tags can express; a warning counts the others.
+
+        Raises:
+            DataError: If a sentence has no logical form.
+        """
         annotated = [_annotated(sentence).in_scheme(config.scheme) for sentence in sentences]
         return trainable_sentences(
             annotated,
@@ -171,7 +175,7 @@ class SemanticParser(SentenceModel):
         )
 
     def _scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Return the scores of each tag, `(batch, n, values)`; those of parents by attention, `(batch, n, n)`."""
+        """Return the scores of each tag, ``(batch, n, values)``; of parents by attention, ``(batch, n, n)``."""
         vectors = self.dropout(self.encoder(batch.inputs, batch.lengths))
         parts = torch.split(self.score(vectors).float(), self.tag_sizes, -1)
         scores = dict(zip(self.projected, parts, strict=True))

@@ -77,7 +77,11 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return the expressions that are not too long; check given values if the target is the value."""
+        """Return the expressions of at most `longest` symbols; a warning counts the others.
+
+        Raises:
+            DataError: If a sentence is not an expression, or its value is the target, and is missing or wrong.
+        """
         if config.target == "value":
             for sentence in sentences:
                 _require_right_value(sentence)

@@ -72,9 +72,14 @@ class Pipeline(UncertainModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences, after checking that they have the annotation for each component.
+        """Return all sentences, after checking that they are annotated for each component.
 
-        With `partial`, return the sentences with annotation for some component.
+        With `partial`, return the sentences with annotation for at least one component; a warning counts the
+        others.
+
+        Raises:
+            DataError: If a component cannot learn from its annotation of a sentence, as for its own `trainable`.
+            SettingError: If the configuration specifies no component.
         """
         annotated = [not config.partial] * len(sentences)
         for component in _chosen(config).values():

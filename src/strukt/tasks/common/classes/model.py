@@ -52,7 +52,11 @@ class ClassModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Return all sentences; check that each has its trees if the model reads given trees."""
+        """Return all sentences, after checking their trees if the model reads given trees.
+
+        Raises:
+            DataError: If the model reads given trees, and a sentence has none.
+        """
         if _reads_trees(config):
             for sentence in sentences:
                 cls.heads_of_parts(sentence)
