@@ -69,7 +69,10 @@ def best(
     priors: Priors,
     optimizer: MakeOptimizer | None,
 ) -> Fit[Model]:
-    """Return the best of the fits from ``start`` and from random restarts; arguments as in `strukt.HMM.fit`."""
+    """Return the best of the fits from ``start`` and from random restarts.
+
+    Arguments, warnings and errors are those of `strukt.HMM.fit`.
+    """
     _require_settings(steps, tolerance, restarts, priors, optimizer)
     winner: SingleFit[Model] | None = None
     for number in range(restarts + 1):

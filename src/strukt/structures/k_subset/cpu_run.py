@@ -1,4 +1,4 @@
-"""Calls of the kernels of subsets on a batch, with several threads."""
+"""Calls of the kernels of subsets on a batch, on several threads if it is large."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ def run(
     function: Callable[..., None],
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *more: Any,
 ) -> None:  # fmt: skip
-    """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` on all threads.
+    """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` by `over_batch`.
 
+    The tensors are ``scores (batch, n)``, ``omitted (g, n)``, and ``lengths``, ``low`` and ``high (batch,)``;
     ``most`` is the largest size in ``high``, at most n.
     """
     (batch, n), most = scores.shape, largest(high, scores.shape[1])

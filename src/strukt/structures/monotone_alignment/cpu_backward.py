@@ -34,7 +34,7 @@ def _add_onward(
         left: The first cell that the move can leave.
         right: One more than the last.
         numbers: The weights of transitions, ``(2, 3, 3)``: mantissas, then ranks.
-        move: The move.
+        move: The index of the move, such as `MATCH`.
         inside: ``(6, cells)``, the entries of the chart.
         whole: The mantissa of the total over all paths.
         rank: The rank of the total.

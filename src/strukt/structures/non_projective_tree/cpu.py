@@ -118,7 +118,7 @@ def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, se
 
 
 def _run(kernel: Callable[..., None], arcs: Tensor, lengths: Tensor, single_root: bool, *more: Any) -> None:
-    """Call ``kernel(arcs, lengths, single_root, *more, start, step)`` on all threads."""
+    """Call ``kernel(arcs, lengths, single_root, *more, start, step)`` by `over_batch`, unless batch or n is 0."""
     batch, n, _ = arcs.shape
     if batch and n:
         over_batch(kernel, thread_count(batch, batch * n**3), arcs, lengths, single_root, *more)

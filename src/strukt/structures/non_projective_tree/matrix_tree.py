@@ -154,8 +154,8 @@ def _sum(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
 def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
     """Return, for each word, the largest log-weight of its heads of lowest order; 0 if it has no head; detached.
 
-    The result is ``(batch, words)``. A tree has one head for each word, so this number can be subtracted from all
-    heads of the word, which avoids rounding large scores.
+    The result is ``(batch, words)``. A tree has one head for each word, so this number can be subtracted from the
+    log-weights of all heads of the word. That avoids rounding large scores.
     """
     weights = weights.detach()
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)
@@ -164,9 +164,10 @@ def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
 
 
 def relative(arcs: Tensor, lengths: Tensor) -> Tensor:
-    """Return scores minus the best score of each word, which shifts log-partition and expected score equally.
+    """Return the scores of each word's heads minus the best of them, a constant for gradients.
 
-    ``arcs`` and the result are ``(batch, n, n + 1)``; -inf where there is no arc, as in the padding.
+    This shifts the log-partition and the expected score equally. ``arcs`` and the result are
+    ``(batch, n, n + 1)``; the result is -inf where there is no arc, as in the padding of ``lengths (batch,)``.
     """
     n = arcs.shape[1]
     index = torch.arange(n + 1, device=arcs.device)

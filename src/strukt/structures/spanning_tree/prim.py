@@ -50,7 +50,7 @@ def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _run(items: Any, rounds: int, edges: Tensor, absent: Tensor, lengths: Tensor, *out: Array) -> None:
-    """Call ``items(edges, required, lengths, *out, start, step)`` on all threads; it takes ``rounds`` n^2 time."""
+    """Call ``items(edges, required, lengths, *out, start, step)`` by `over_batch`, in ``rounds`` n^2 time."""
     required, threads = required_edges(edges, absent, lengths), thread_count(len(edges), edges.numel() * rounds)
     over_batch(items, threads, edges.double().cpu(), required.cpu(), lengths.cpu(), *out)
 
