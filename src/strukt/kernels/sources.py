@@ -18,10 +18,10 @@ _IMPORT = re.compile(r"^[ \t]*from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MU
 
 
 def invalidate_on_source_change(compiled: Any) -> None:
-    """Make Numba's cache drop a kernel when any of its sources changes.
+    """Make Numba's cache drop a kernel when any of its sources changes; no effect on a kernel without a cache.
 
-    The digest of the sources becomes part of the version that Numba compares first: even reading an outdated entry
-    would fail if a class in the arguments of the kernel has moved.
+    The digest of the sources becomes part of the version, which Numba compares before it unpickles an entry.
+    Unpickling an outdated entry could fail: a class in the arguments of the kernel may have moved.
     """
     index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     with suppress(OSError):  # there are no source files that could change

@@ -72,7 +72,10 @@ def _workspace(graph: Graph) -> tuple[Array, Array, Faces]:
 
 @kernel
 def last_points(graph: Graph, state: State, start: int, step: int) -> None:
-    """Compute points, labels and planes at the current marginals, for items that have not converged."""
+    """Project items that have not converged onto their closed-form factors, at their current marginals.
+
+    This writes ``points``, ``labels`` and ``tight`` of the state.
+    """
     work, _, _ = _workspace(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
