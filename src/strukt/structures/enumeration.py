@@ -162,7 +162,7 @@ class Table:
 
 
 def choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tuple[Tensor, Tensor]:
-    """Return sequences of choices as the events and the parts of a `Table`.
+    """Convert sequences of choices to the events and the parts of a `Table`.
 
     Args:
         sequences: For each structure, the number of the chosen alternative at each position; at most n positions.

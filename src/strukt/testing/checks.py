@@ -35,10 +35,10 @@ __all__ = ["check_structure", "laws"]
 
 
 def laws(subject: Subject) -> list[Law]:
-    """Return the laws that need none of the members that the subject `lacks`.
+    """Return the laws that apply to a structure: those that need no member that its distribution lacks.
 
     Args:
-        subject: The structure; only its `lacks` are read.
+        subject: The structure under test; only `lacks` is read.
 
     Examples:
         >>> from strukt.testing import Subject
@@ -59,7 +59,7 @@ def laws(subject: Subject) -> list[Law]:
 
 
 def check_structure(subject: Subject, known_failures: Mapping[str, str] | None = None) -> None:
-    """Check a structure against every law.
+    """Check a structure against every law that applies to it.
 
     Args:
         subject: The structure, with its random scores and its enumeration.
