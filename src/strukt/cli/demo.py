@@ -55,10 +55,12 @@ def run(arguments: list[str]) -> int:
 
 
 class Baseline:
-    """A baseline: the head of each word is the previous word, its relation the most frequent relation of its form.
+    """A baseline: attaches each word to the previous word, and the first word to the root.
+
+    The relation of a word is the most frequent one of its form; for unseen forms, the most frequent one of all.
 
     Args:
-        sentences: Annotated sentences, in which the relations of each form are counted.
+        sentences: Annotated sentences with at least one word, in which the relations of each form are counted.
     """
 
     def __init__(self, sentences: Iterable[conllu.Sentence]) -> None:

@@ -58,7 +58,7 @@ def sentence_of(model: Model, text: str, most: int) -> Sentence:
 
 
 def tokenized(text: str) -> str:
-    r"""Separate the tokens of plain text by spaces, as `sentence_of` does; line ends and TABs stay.
+    r"""Separate the tokens of plain text by spaces, as `sentence_of` does; newlines and TABs stay.
 
     Examples:
         >>> tokenized("It isn't over.\nDogs bark.\tAnimals make noise.")

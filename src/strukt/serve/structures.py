@@ -188,7 +188,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """Return a mask of the main scores of a sentence that is True for the given parts only.
 
         Args:
-            parts: The parts.
+            parts: Parts of the kind of these structures.
             shape: Shape of the main scores, without the batch axis.
 
         Raises:

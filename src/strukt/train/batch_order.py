@@ -17,9 +17,9 @@ class Batches:
     Args:
         sentences: The training corpus.
         sizes: The size of each sentence, as returned by `Model.sizes`.
-        config: Batch size and seed.
-        progress: The progress, read at the start of each iteration.
-        rank: Index of this process.
+        config: `tokens`, `sentences` and `seed` are read: the batch size and the random order.
+        progress: The epoch, and the number of its batches to skip; read at the start of each iteration.
+        rank: Index of this process, from 0.
         processes: Number of processes.
     """
 
@@ -40,7 +40,9 @@ class Batches:
         self.processes = processes
 
     def order(self, epoch: int) -> list[list[int]]:
-        """Return the batches of this process, as lists of indices of sentences; all processes have equally many.
+        """Return all batches of this process in an epoch, as lists of indices of sentences.
+
+        All processes have equally many batches: if necessary, the first ones of the epoch are repeated at its end.
 
         Args:
             epoch: The epoch, counted from 0.

@@ -37,8 +37,8 @@ def dump_json(value: Any, stream: TextIO, convert: Callable[[Any], Any] | None =
     """Write a value as JSON to a stream, in the form of all JSON files of models.
 
     Args:
-        value: The value.
-        stream: The stream.
+        value: The value, which `json` or `convert` can represent.
+        stream: The text stream to write to; it stays open.
         convert: Function that converts a value that JSON cannot represent into one that it can.
     """
     json.dump(value, stream, indent=2, ensure_ascii=False, default=convert)
