@@ -202,7 +202,7 @@ def counts_of(mixture: Mixture, estimator: Estimator) -> list[int]:
 
     Args:
         mixture: The outputs for the structures that the estimator selected.
-        estimator: The estimator.
+        estimator: The estimator that selected them.
     """
     few = few_of(estimator)
     if few is None:

@@ -31,7 +31,7 @@ class HiddenMarkovText(Text):
     """A hidden Markov model as a distribution over texts.
 
     Args:
-        symbols: The words, by their indices.
+        symbols: The words, in the order of their indices.
         hmm: The hidden Markov model over word indices.
     """
 

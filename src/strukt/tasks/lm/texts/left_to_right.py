@@ -17,7 +17,7 @@ class LeftToRightText(Text):
     """A network that predicts each word from the words before it, as a distribution over texts.
 
     Args:
-        symbols: The words, by their indices.
+        symbols: The words, in the order of their indices.
         network: The network over word indices.
     """
 

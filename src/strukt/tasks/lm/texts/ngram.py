@@ -20,7 +20,7 @@ class CountedText(Text):
     The state is the last words read, ``(batch, order - 1)``, where `order` is the maximum length of n-grams.
 
     Args:
-        symbols: The words, by their indices.
+        symbols: The words, in the order of their indices.
         counts: The n-gram model over word indices.
     """
 

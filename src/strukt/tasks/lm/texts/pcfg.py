@@ -32,7 +32,7 @@ class GrammaticalText(Text):
     """A grammar as a distribution over whole sentences and their trees.
 
     Args:
-        symbols: The words, by their indices.
+        symbols: The words, in the order of their indices.
         grammar: The grammar over word indices.
     """
 

@@ -28,7 +28,7 @@ class Text(ABC):
     A subclass implements `stream`, `word_log_probs` and `sample`.
 
     Args:
-        symbols: The words, by their indices.
+        symbols: The words, in the order of their indices.
 
     Examples:
         >>> from strukt.data import conllu
