@@ -192,7 +192,7 @@ class CompoundPCFG(nn.Module):
         return CompoundTrees(self.grammar(x, lengths, context), divergence)
 
     def _read(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Return the means and log-variances of the posterior, `(batch, 2 latent)`, side by side."""
+        """Return the means and log-variances of the posterior, ``(batch, 2 latent)``, side by side."""
         outside = ~mask_of(lengths, x.shape[1])
         states = self.reader(self.vectors(x.long().masked_fill(outside, 0)), lengths)
         # There is no maximum over 0 words; their sum is 0.

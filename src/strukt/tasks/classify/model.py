@@ -116,5 +116,5 @@ class Classifier(ClassModel):
         return self._of_trees(self.tree_reader, batch)
 
     def _log_probs(self, mixture: Mixture) -> Tensor:
-        """Return log-probabilities of classes, `(batch, classes)`."""
+        """Return log-probabilities of classes, ``(batch, classes)``."""
         return mixture.log_likelihood(self.class_scores(mixture.outputs).log_softmax(-1))

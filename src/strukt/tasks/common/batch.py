@@ -22,7 +22,7 @@ class Batch:
 
     Attributes:
         sentences: The sentences, in the order of the rows.
-        lengths: `(batch,)`, the numbers of words that the encoder reads.
+        lengths: ``(batch,)``, the numbers of words that the encoder reads.
         inputs: Inputs of the encoder by name or, for models without an encoder, of the model.
         targets: Targets of the loss by name, a row for each sentence, padded with -1; empty in prediction.
 

@@ -120,7 +120,7 @@ class ConstituencyParser(SpanModel):
         return is_partial(_tree(sentence))
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the spans of the binary tree, and the tags of the words, `tags` `(n,)`; -1 for unknown tags."""
+        """Return the spans of the binary tree, and the tags of the words, `tags` ``(n,)``; -1 for unknown tags."""
         known, tree = self.vocabularies["tags"], _tree(sentence)
         unknown = UNANNOTATED if is_partial(tree) else None
         tags = [-1 if tag == unknown else known.index(tag) for tag in tree.tags]

@@ -226,7 +226,7 @@ class Parser(DependencyScores, StructurePredictor):
         return conllu_of(sentence).arcs
 
     def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Return the vectors of the root and the words, `(batch, n + 1, size)`."""
+        """Return the vectors of the root and the words, ``(batch, n + 1, size)``."""
         vectors: Tensor = self.dropout(self.with_root(self.encoder(inputs, lengths)))
         return vectors
 

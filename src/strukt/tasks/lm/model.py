@@ -294,7 +294,7 @@ class LanguageModel(Model):
         return log_prob_of_streams(self.text(), streams, context)
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
-        """Yield groups of a few sentences, with their word indices, `(batch, n)`, and lengths."""
+        """Yield groups of a few sentences, with their word indices, ``(batch, n)``, and lengths."""
         for group in consecutive_batches(sentences, self.sizes, self.config.trainer.tokens):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

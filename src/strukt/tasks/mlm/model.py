@@ -83,7 +83,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @property
     def biases(self) -> Tensor:
-        """The biases of the scores of words, `(words,)`."""
+        """The biases of the scores of words, ``(words,)``."""
         owner: Any = self if self.tied else self.project
         biases: Tensor = owner.bias
         return biases
@@ -112,7 +112,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Make a batch with random words hidden; the targets `words` `(batch, n)` are -1 for all other words."""
+        """Make a batch with random words hidden; the targets `words` ``(batch, n)`` are -1 for all other words."""
         return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
 
     @property
@@ -237,7 +237,7 @@ class MaskedLanguageModel(EncodedModel):
         return -functional.cross_entropy(scores, words[hidden], reduction="none")
 
     def _log_probs(self, batch: Batch) -> Tensor:
-        """Return the log-probability of every word of the vocabulary at each position, `(batch, n, v)`."""
+        """Return the log-probability of every word of the vocabulary at each position, ``(batch, n, v)``."""
         return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
 
     def _scores(self, vectors: Tensor) -> Tensor:
@@ -247,7 +247,7 @@ class MaskedLanguageModel(EncodedModel):
         return functional.linear(self.project(vectors), table, self.bias).float()
 
     def _leave_one_out(self, forms: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of each word given all other words, and whether it is known, both `(n,)`.
+        """Return the log-probability of each word given all other words, and whether it is known, both ``(n,)``.
 
         One word is hidden in each row of a batch. The model is not trained to predict unknown words.
         """

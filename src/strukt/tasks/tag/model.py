@@ -263,7 +263,7 @@ class Tagger(StructurePredictor):
         return words
 
     def _read(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return scores of tags, `(batch, n, labels)`, and of bits of codes, `(batch, n, bits)`, or None."""
+        """Return scores of tags, ``(batch, n, labels)``, and of bits of codes, ``(batch, n, bits)``, or None."""
         words, bits = self._words(inputs, lengths), None
         if self.codes is not None:
             words, bits = self.codes(words, lengths)

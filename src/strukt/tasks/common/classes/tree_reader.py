@@ -59,9 +59,9 @@ class TreeReader(nn.Module):
         """Return vectors of sentences, one for each tree, as outputs of a mixture: `(pairs, size)`.
 
         Args:
-            vectors: `(batch, n, size)`, the vectors of words.
-            lengths: `(batch,)`, the numbers of words.
-            heads: `(batch, n)`, given trees, numbered as in the column HEAD and padded with -1; None for latent
+            vectors: ``(batch, n, size)``, the vectors of words.
+            lengths: ``(batch,)``, the numbers of words.
+            heads: ``(batch, n)``, given trees, numbered as in the column HEAD and padded with -1; None for latent
                 trees and trees of a fixed shape.
         """
         trees = self.trees(vectors, lengths, heads)

@@ -47,7 +47,7 @@ class Encoder(nn.Module, ABC):
 
         Args:
             inputs: The tensors that the method `inputs` returns, on the device of the encoder.
-            lengths: `(batch,)`, the numbers of words.
+            lengths: ``(batch,)``, the numbers of words.
         """
 
     def with_vectors(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
