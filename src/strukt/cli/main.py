@@ -1,6 +1,8 @@
 """The launcher `strukt`, which imports only the requested command.
 
 Each command is a module with a function `run(arguments)`. It is imported on call, so that help appears at once.
+The arguments are those after the name of the command. The result is the exit code, 0 after success. `run` raises
+`UsageError` if an argument is invalid, and another `StruktError` if the command fails.
 """
 
 from __future__ import annotations
@@ -101,10 +103,13 @@ def _write_no_more() -> None:
 
 
 def dispatch(arguments: Sequence[str]) -> int:
-    """Run the command that the first argument names.
+    """Run the command that the first argument names, and return its exit code.
+
+    Without arguments, print the help.
 
     Raises:
-        UsageError: If there is no such command.
+        UsageError: If there is no such command, or its arguments are invalid.
+        StruktError: If the command fails.
     """
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(help_text())

@@ -154,7 +154,11 @@ class Training(LightningModule):
 
     @contextlib.contextmanager
     def noticing_divergence(self) -> Iterator[None]:
-        """Replace an error about scores out of range, raised within the context, by one with advice."""
+        """Replace an error about scores out of range, raised within the context, by one with advice.
+
+        Raises:
+            StruktError: If a computation within the context fails because of the scores of the model.
+        """
         try:
             with usable_scores():
                 yield

@@ -38,6 +38,9 @@ class Prediction(Protocol):
 
         Args:
             sentence: The sentence that the prediction is for.
+
+        Raises:
+            ValueError: If the format of the sentence has no place for the prediction.
         """
 
     def diagram(self, sentence: Sentence) -> Picture:
@@ -68,9 +71,13 @@ class WordPrediction:
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the predicted columns in place of its own, and with the notes.
 
-        The probabilities of columns that are replaced, which an earlier prediction noted, are removed. If a
-        sentence has probabilities of both arcs and tags, those of tags are noted as `p_tag`, and those of arcs as
-        `p`. Tags or arcs that the annotation forbids are not forbidden any more.
+        If an earlier prediction noted the probabilities of a column that is replaced, these notes are removed. If
+        a sentence has probabilities of both arcs and tags, those of tags are noted as `p_tag`, and those of arcs
+        as `p`. If tags are predicted, the new annotation forbids no tags; the same applies to arcs.
+
+        Raises:
+            ValueError: If the format of the sentence has no such columns, or no place for notes, or there is not
+                one value for each word.
         """
         has_tags = any(name in self.columns for name in _TAG_COLUMNS)
         has_arcs = "head" in self.columns

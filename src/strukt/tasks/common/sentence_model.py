@@ -76,6 +76,9 @@ class SentenceModel(EncodedModel):
 
         Returns:
             Tensors of one axis, such as the index of the label of each word, ``(n,)``.
+
+        Raises:
+            DataError: If the sentence has no annotation for this task.
         """
 
     @abstractmethod

@@ -97,6 +97,9 @@ class ConstituencyParser(SpanModel):
         """Return the labels of spans, the tags of words, and the outermost label that is added to all trees.
 
         Labels of spans are sorted by frequency, so that frequent labels get binary codes that are far apart.
+
+        Raises:
+            DataError: If a sentence has no tree.
         """
         trees = [_tree(sentence) for sentence in sentences]
         labels = Counter([EMPTY, *(label for tree in trees for _, _, label in _spans(tree))])
@@ -120,7 +123,11 @@ class ConstituencyParser(SpanModel):
         return is_partial(_tree(sentence))
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Return the spans of the binary tree, and the tags of the words, `tags` ``(n,)``; -1 for unknown tags."""
+        """Return the spans of the binary tree, and the tags of the words, `tags` ``(n,)``; -1 for unknown tags.
+
+        Raises:
+            DataError: If the sentence has no tree.
+        """
         known, tree = self.vocabularies["tags"], _tree(sentence)
         unknown = UNANNOTATED if is_partial(tree) else None
         tags = [-1 if tag == unknown else known.index(tag) for tag in tree.tags]

@@ -21,7 +21,7 @@ class TreePrediction(SpanPrediction):
     tree: Tree
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Return the sentence with the predicted tree; no spans are forbidden any more."""
+        """Return the sentence with the predicted tree; the result forbids no spans."""
         return sentence.completed("span").annotated(tree=self.tree)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:

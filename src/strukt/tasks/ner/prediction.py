@@ -19,8 +19,8 @@ class EntityPrediction(SpanPrediction):
     def annotate(self, sentence: Sentence) -> Sentence:
         """Return the sentence with the predicted entities, and their probabilities if known.
 
-        The sentence is not partially annotated any more, and forbids no spans.
-        CoNLL-U and columns have no place for the probabilities of entities; they are left out there.
+        The result is not marked as partially annotated, and forbids no spans. CoNLL-U and columns have no place
+        for the probabilities of entities; they are left out there.
         """
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [

@@ -64,7 +64,11 @@ class GrammaticalText(Text):
 
     @override
     def sample(self, count: int, length: int) -> Tensor:
-        """Sample sentences, ``(count, length)``, cut off after `length` words; -1 after the end of a sentence."""
+        """Sample sentences, ``(count, length)``, cut off after `length` words; -1 after the end of a sentence.
+
+        Raises:
+            ScoresError: If the scores of the model cannot be used, or a sentence needs too many rules for a word.
+        """
         drawn = torch.full((count, length), -1)
         for row, rules in zip(drawn, self._rules(), strict=False):
             words = rules.sentence(length)

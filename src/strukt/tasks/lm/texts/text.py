@@ -71,10 +71,13 @@ class Text(ABC):
 
     @abstractmethod
     def sample(self, count: int, length: int) -> Tensor:
-        """Sample the first words of texts, ``(count, length)``.
+        """Sample the first words of texts, as word indices ``(count, length)``.
 
         If a word marks the end of a text, words that do not belong to the text may follow it; otherwise, entries
         after the end are -1.
+
+        Raises:
+            ScoresError: If the scores of the model cannot be used, for example because they are NaN.
         """
 
     def guide(self, constraint: Automaton, length: int, end: int) -> Guide[Any]:  # noqa: ARG002
