@@ -29,7 +29,7 @@ class Entry:
     Attributes:
         kind: `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
         places: The indices of the entry's variables among those of the factor.
-        costs: The costs of a `BAND`, in the order of ``places``.
+        costs: The costs of a `BAND`, in the order of ``places``; None for other kinds.
         low: The lower bound of a `BAND`.
         high: The upper bound of a `BAND`.
         pair: The index of the score of a `PAIR` among the factor's scores; -1 for other kinds.

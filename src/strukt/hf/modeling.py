@@ -61,8 +61,8 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     Args:
         config: The configuration of encoder and head.
-        encoder: The encoder, which is not copied; if None, an encoder with random weights is built from the
-            configuration.
+        encoder: The encoder, which is not copied; its configuration replaces `config.encoder`. If None, an encoder
+            with random weights is built from `config.encoder`.
 
     Attributes:
         encoder: The model that reads the pieces; of an encoder-decoder model, only the encoder.

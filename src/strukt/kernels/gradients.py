@@ -17,7 +17,7 @@ def pull_backs(
 ) -> list[Scores]:
     """Return gradients of weighted sums of ``function(*scores, *rest)``, one tuple for each of ``weights``.
 
-    They have no derivatives. The grad mode of the caller does not matter.
+    They are not differentiable. The grad mode of the caller does not matter.
 
     Args:
         function: Function that is differentiable in the scores; it is called once.

@@ -105,20 +105,21 @@ class Oracles:
         return as_tuple(call(self._outside, *arguments, torch.ones_like(log_partition), chart))
 
     def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Return the log-partition ``(batch,)`` and the chart that `outside` needs; no derivatives."""
+        """Return the log-partition ``(batch,)`` and the chart that `outside` needs; not differentiable."""
         return self._inside.direct(*arguments)  # type: ignore[no-any-return]
 
     def outside(self, *arguments: Any) -> Tensor | Scores:
         """Return the marginals times weights ``(batch,)``: a tuple if there are several tensors of scores.
 
-        The last arguments are the weights and the chart. No derivatives.
+        The last arguments are the weights and the chart. Not differentiable.
         """
         return self._outside.direct(*arguments)  # type: ignore[no-any-return]
 
     def derivative(self, *arguments: Any) -> Scores:
         """Return the gradients of the inner product <`outside`, directions> with respect to scores and weights.
 
-        The last arguments are the weights, a direction for each tensor of scores, and the chart. No derivatives.
+        There is one for each tensor of scores, then that of the weights, ``(batch,)``. The last arguments are the
+        weights, a direction for each tensor of scores, and the chart. Not differentiable.
         """
         return self._derivative.direct(*arguments)  # type: ignore[no-any-return]
 

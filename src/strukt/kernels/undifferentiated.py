@@ -16,7 +16,7 @@ MAPPED = "vmap cannot map the scores of SparseMAP or of a factor graph; give the
 
 
 def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
-    """Call ``function(*arguments)`` on plain tensors; its results have no derivatives.
+    """Call ``function(*arguments)`` on plain tensors; the results are not differentiable.
 
     Raises:
         NotImplementedError: If an argument is mapped by `torch.func.vmap`.

@@ -42,8 +42,10 @@ class MeanFieldAttention(Attention):
         tol: A query stops as soon as none of its marginals changes by more than this; None to run all sweeps.
         rivalry: Initial strength of the repulsion: J_ij starts as -rivalry times the mean of k_il k_jl over l.
             Only used with low rank.
-        unary: Maps ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``.
-        binary: Maps ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``.
+        unary: Maps ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``; None for
+            the perceptron.
+        binary: Maps ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``; None
+            for low rank.
 
     With low rank, all w_l start at the same number below 0: positions with similar k compete, and each is less
     relevant the more competitors are relevant. This start suits attention that chooses among many positions. To

@@ -109,7 +109,7 @@ class TransformerLayer(nn.Module):
 
     Args:
         size: Size of the vectors.
-        attention: Maps vectors `(batch, n, size)` and the attention mask to vectors.
+        attention: Maps vectors `(batch, n, size)` and the attention mask to vectors of the same shape.
         feed_forward: Maps each vector to a vector of the same size.
         dropout: Dropout of the outputs of both.
         norm_first: Whether normalisation comes before each block (pre-norm) or after it (post-norm).
@@ -125,7 +125,16 @@ class TransformerLayer(nn.Module):
         self.norm_first = norm_first
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Encode `(batch, n, size)`, given the attention mask `(batch, n, n)` or `(batch, 1, n)`."""
+        """Encode the words of a batch.
+
+        Args:
+            x: `(batch, n, size)`.
+            mask: The attention mask, `(batch, n, n)` or `(batch, 1, n)`: True where the word of the row attends to
+                the word of the column.
+
+        Returns:
+            `(batch, n, size)`.
+        """
         if self.norm_first:
             x = x + self.dropout(self.attention(self.attention_norm(x), mask))
             result: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))

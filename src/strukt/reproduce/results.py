@@ -31,10 +31,10 @@ class Run:
         development: The scores on the development corpus after the best epoch.
         first_epoch: The scores on the development corpus after the first epoch.
         minutes: The training time in minutes; None if it was not recorded.
-        machine: The processor and the number of threads, or the GPU.
+        machine: The processor and the number of threads, or the GPU; empty if it was not recorded.
         date: The day, as YYYY-MM-DD; empty if it was not recorded.
         versions: The versions of packages.
-        note: Remarks.
+        note: Remarks; may be empty.
     """
 
     row: str

@@ -20,8 +20,8 @@ class Published:
 
     Attributes:
         mean: The number, or the mean over several seeds.
-        deviation: The standard deviation over seeds; None if there is none.
-        corpus: The corpus, if it is not the corpus of the row.
+        deviation: The standard deviation over seeds; None if it was not published.
+        corpus: The name of the corpus, if it is not that of the row; empty otherwise.
     """
 
     mean: float

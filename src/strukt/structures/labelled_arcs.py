@@ -49,14 +49,14 @@ class LabelledOracles:
         return self._trees.log_partition(_summed(arcs, lengths), lengths, single_root).to(arcs.dtype)
 
     def inside(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-        """Return the log-partition ``(batch,)`` and the chart that `outside` needs; no derivatives."""
+        """Return the log-partition ``(batch,)`` and the chart that `outside` needs; not differentiable."""
         log_partition, chart = self._trees.inside(_summed(arcs, lengths), lengths, single_root)
         return log_partition.to(arcs.dtype), chart
 
     def outside(
         self, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
     ) -> Tensor:
-        """Return the marginals ``(batch, n, n + 1, c)`` times weights ``(batch,)``; no derivatives."""
+        """Return the marginals ``(batch, n, n + 1, c)`` times weights ``(batch,)``; not differentiable."""
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
         (used,) = as_tuple(self._trees.outside(summed, lengths, single_root, weights.to(summed.dtype), chart))

@@ -93,7 +93,8 @@ def ctc_beam_search(
         blank: The blank label.
         beam_size: The number of prefixes kept at each frame.
         k: The number of transcripts to return, at most ``beam_size``.
-        language_model: A `strukt.nn.KneserNey` over the c labels as words; the blank never occurs.
+        language_model: A `strukt.nn.KneserNey` over the c labels as words, in which the blank never occurs; None
+            for no language model.
         language_weight: The weight of the language model's log-probability.
         insertion_bonus: The score added for each label, to offset the language model's preference for short
             transcripts; or ``(c,)``, a score for each label, -inf to forbid it. A bonus for the space alone is a

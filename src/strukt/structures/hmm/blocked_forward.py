@@ -56,7 +56,10 @@ class Corners(abc.ABC):
 
     @abc.abstractmethod
     def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        """Add to ``into`` the gradient of ``(advance(state, before, after) * q).sum()`` for the matrices."""
+        """Add to ``into`` the gradients of an inner product with respect to the matrices.
+
+        The inner product is ``(advance(state, before, after) * q).sum()``, for ``q (n, k)``.
+        """
 
     @abc.abstractmethod
     def joined(self) -> tuple[Tensor, ...]:

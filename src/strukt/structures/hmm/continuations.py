@@ -81,8 +81,8 @@ def continuations(
         constraint: The automaton of the constraint.
         length: The number of words n, at least 1.
         emission: ``(v, z)``, the log-probability of each word in each state.
-        matrices: The factors of the transition matrix; see `strukt.structures.hmm.steps.steps`.
-        band: The band of the transition matrix; see there.
+        matrices: The factors of the transition matrix, as in `strukt.structures.hmm.steps.steps`.
+        band: The band of the transition matrix, ``(z, 2 w + 1)``; None for no band.
     """
     q, z = len(constraint.accepting), emission.shape[1]
     moving = steps(matrices, band)

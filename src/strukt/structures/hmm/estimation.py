@@ -82,8 +82,8 @@ class HMMEstimation(HMMInference):
     def unconstrained(self) -> tuple[Tensor, ...]:
         """Return the parameters as unconstrained tensors, for gradients; `from_unconstrained` is the inverse.
 
-        They are the logits of the first state ``(z,)``, then the tensors of the transition and of the emission, in
-        the shapes of their parameters.
+        They are the logits of the first state ``(z,)``, then the results of `unconstrained` of the transition and
+        of the emission. All classes of strukt keep the shapes of their parameters.
         """
         return self.initial, *self.transition.unconstrained(), *self.emission.unconstrained()
 

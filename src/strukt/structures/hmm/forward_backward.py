@@ -44,10 +44,11 @@ def log_evidence(
         matrices: The factors of the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or an empty
             tuple.
         band: ``(z, 2 w + 1)``, probabilities added to the product of the factors: ``[i, d]`` from state i to state
-            i + d - w.
+            i + d - w. None for no band.
         checkpoint: Whether to store O(sqrt(n)) messages for the gradient instead of all n, at the cost of one more
             forward pass.
-        storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
+        storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``;
+            None for its own.
         group: The processes over which states are distributed, z for each; or None. The factors then have one
             more feature: a column of ones in the first, a row of zeros in the last. Sentences with a scale
             that underflows count as impossible, and there are no higher derivatives.
