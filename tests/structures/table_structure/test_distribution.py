@@ -184,6 +184,42 @@ def test_the_reference_knows_what_is_impossible():
     assert not fast[0].any()
 
 
+def a_stage_of_sums_of_all_kinds():
+    """Two sums in one stage, over two runs of cells and over one run with a weight for each; leaves come last."""
+    p = ProgramBuilder()
+    weight, (a, b, pair, run, total), one = p.scattered(np.arange(5)), p.cells(5), p.cells(3)
+    p.leaf(one)
+    p.sum([a, b], one[0], weight=weight[:2], stage=0)
+    p.sum([pair, run], [a, one[0]], [b, -1], count=[1, 3], each=[-1, weight[2]], stage=1)
+    p.sum(total, pair, count=2, stage=2)
+    return p.build(total)
+
+
+def test_the_reference_tells_one_run_from_two():
+    scores = torch.randn(5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    table = TableStructure(a_stage_of_sums_of_all_kinds(), scores)
+    expected = torch.cat([scores[:2].sum(0, keepdim=True), scores[2:]]).logsumexp(0)
+    with dispatch.using("reference"):
+        again = TableStructure(table.program, scores)
+        assert torch.allclose(again.log_partition, expected, rtol=1e-12)
+        assert torch.allclose(again.entropy(), table.entropy(), rtol=1e-12)
+    assert torch.allclose(table.log_partition, expected, rtol=1e-12)
+
+
+def test_second_derivatives_of_items_without_weights():
+    """Sequences whose weights are all of transitions: an item of one position uses none."""
+    p = ProgramBuilder()
+    weight, ways = p.scattered(np.arange(4).reshape(2, 2)), p.cells(2, 2)
+    p.leaf(ways[0])
+    p.sum(ways[1], ways[0, 0], count=2, each=weight[:, 0], stage=0)
+    program = p.build(ways[:, 0], count=2)
+    scores = torch.zeros(2, 4, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(
+        TableStructure(program, scores, [1, 1]).entropy().sum(), scores, create_graph=True
+    )
+    assert not torch.autograd.grad(gradient.sum(), scores)[0].any()
+
+
 def test_what_larger_items_use_has_no_gradient():
     scores = torch.zeros(2, 10)
     scores[1, 2:4] = torch.nan

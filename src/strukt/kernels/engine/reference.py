@@ -135,7 +135,7 @@ def indices_of(program: Program, device: torch.device) -> Indices:
         numbers = np.arange(made, made + len(rows))
         at[rows[:, OUT]] = at[rows[:, MIRROR]] = numbers
         made += len(rows)
-    places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
+    places = torch.from_numpy(program.places[:, :1].ravel().astype(np.int64))
     needs = torch.from_numpy(needs_of(program)[1].astype(np.int64) + 1)
     ends = _stage(rows_of_ends(program), at, count, device, least=2)
     return Indices(places.to(device), needs.to(device), tuple(stages), ends)
@@ -152,8 +152,9 @@ def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: in
     there = terms < rows[:, COUNT, None]
 
     def cells(column: int) -> Array:
-        index = rows[:, column, None] + terms  # -1, for one term, selects the last entry
-        return np.where(there, at[np.where(there, index, 0)], ZERO)
+        first = rows[:, column, None]
+        index = np.where(there & (first >= 0), first + terms, -1)  # the last entry
+        return np.where(there, at[index], ZERO)
 
     def tensor(index: Array) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(index)).to(device)
