@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt import LexicalisedTree, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt import LexicalisedTree, NonProjectiveTree, ProjectiveTree, SpanningTree, SpanTree
 from strukt.distributions import PCFG, BitSpanTree, StructuredDistribution
 
 
@@ -22,6 +22,7 @@ def structures() -> dict[str, tuple[StructuredDistribution, tuple[int, ...]]]:
         "PCFG": (PCFG(*grammar, lengths), (1, 0, 0)),
         "LexicalisedTree, swapped ends": (LexicalisedTree(zeros(2, 4, 4), zeros(2, 3, 4), lengths), (2, 0, 0)),
         "LexicalisedTree, head outside": (LexicalisedTree(zeros(2, 4, 4), zeros(2, 3, 4), lengths), (0, 1, 1)),
+        "SpanningTree, swapped ends": (SpanningTree(zeros(2, 3, 3), lengths), (1, 0)),
     }
 
 
@@ -35,9 +36,10 @@ def test_what_is_no_part_leaves_no_structure(name):
     assert given[1] == -torch.inf
 
 
+@pytest.mark.parametrize("place", [(1, -1), (1, slice(None), -1)], ids=["a row", "a column"])
 @pytest.mark.parametrize("name", structures())
-def test_what_is_required_in_the_padding_is_ignored(name):
+def test_what_is_required_in_the_padding_is_ignored(name, place):
     structure, _ = structures()[name]
     required = torch.zeros(structure.scores[0].shape, dtype=torch.bool)
-    required[1, -1] = True
+    required[place] = True
     assert torch.equal(structure.condition(required=required).log_partition, structure.log_partition)

@@ -124,7 +124,7 @@ class ScoredStructures(StructurePeerNames, BatchedTensors, NominalEvents, abc.AB
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Return scores that forbid all structures that lack a required part.
 
-        ``required`` is a mask in the shape of the main scores; padding is ignored.
+        ``required`` is a mask in the shape of the main scores, False in the padding.
         """
 
     @abc.abstractmethod

@@ -239,7 +239,7 @@ class ExactInference(ScoredStructures):
         main, *others = self.scores
         if required is not None:
             arguments.mask("required", required, main.shape)
-            main, *others = self._requiring(required)
+            main, *others = self._requiring(required & self._main_within())
         if forbidden is not None:
             arguments.mask("forbidden", forbidden, main.shape)
             main = main.masked_fill(forbidden, NEG_INF)
