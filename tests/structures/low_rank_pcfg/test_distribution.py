@@ -139,6 +139,18 @@ def test_a_large_grammar_says_what_it_cannot_answer(ask):
         ask(large())
 
 
+def test_forbidden_ranks_do_not_weigh_on_the_target_of_spigot():
+    root, left, right, head, emission = grammar(3, n=4)
+    head[0, 1:] = -torch.inf  # the rules of a nonterminal have one rank instead of four
+    spans = normal(3, 5, 5, 5, seed=9).requires_grad_()
+    trees, towards = LowRankPCFG(root, left, right, head, emission, spans=spans), normal(3, 5, 5, 5, seed=10)
+    slopes = []
+    for each in (trees, trees.to_pcfg()):
+        (slope,) = torch.autograd.grad((each.mode_parts("spigot") * towards).sum(), spans)
+        slopes.append(slope)
+    assert torch.allclose(*slopes, atol=1e-6)
+
+
 def test_the_two_ways_to_the_tree_of_the_most_expected_spans_agree(monkeypatch):
     trees = LowRankPCFG(*grammar(4, n=6), torch.tensor([6, 4, 2, 0]))
     expected = trees.mbr

@@ -226,6 +226,11 @@ class LowRankPCFG(ContextFreeGrammar):
         result = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
         return result.to(self.scores[0].dtype)
 
+    def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
+        if gradient == "spigot":  # its projection needs to know which rules remain, all with the score 0
+            return self.to_pcfg().mode_parts(gradient, step).to(self.scores[0].dtype)
+        return super().mode_parts(gradient, step)
+
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         result = super().expand(batch_shape)
         result._plain = self._plain
