@@ -25,6 +25,12 @@ def test_surrogate_gradients_are_their_formulas(gradient_name):
     assert torch.allclose(found, wanted)
 
 
+@pytest.mark.parametrize("gradient_name", ["spigot", "perceptron"])
+def test_vmap_is_told_to_use_a_batch_axis(gradient_name):
+    with pytest.raises(NotImplementedError, match="give them a batch axis"):
+        torch.vmap(lambda arcs: NonProjectiveTree(arcs).mode_parts(gradient_name))(normal(2, 3, 4))
+
+
 def _nearest(point: torch.Tensor) -> torch.Tensor:
     return NonProjectiveTree(point, labelled=False).sparsemap().marginals
 

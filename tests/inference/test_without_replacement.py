@@ -50,3 +50,11 @@ def test_wrong_arguments_are_refused(ask, message):
 def test_codes_are_not_separated_by_their_parts():
     with pytest.raises(NotImplementedError, match="keep the distinct ones"):
         BitSpanTree(torch.zeros(3, 3, 2)).sample_without_replacement(2)
+
+
+def test_vmap_is_told_to_use_a_batch_axis():
+    def draw(unary):
+        return LinearChain(unary, torch.zeros(2, 2)).sample_without_replacement(2)
+
+    with pytest.raises(NotImplementedError, match="give them a batch axis"):
+        torch.vmap(draw, randomness="different")(normal(2, 3, 2))

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.undifferentiated import MAPPED
+
 Parts = Callable[[Tensor], Tensor]
 """A function from a tensor in the shape of the scores to parts of the same shape."""
 
@@ -92,6 +94,10 @@ class _Towards(torch.autograd.Function):
         scores, parts = (value.detach() for value in ctx.saved_tensors)
         move = (parts - ctx.target(scores, parts, ctx.step * grad.detach())) / ctx.step
         return _Once.apply(move, grad), None, None, None  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def vmap(*_: Any) -> Any:
+        raise NotImplementedError(MAPPED)
 
 
 class _Once(torch.autograd.Function):

@@ -11,7 +11,10 @@ from torch.autograd import forward_ad
 
 from strukt.kernels.arrays import Floats
 
-MAPPED = "vmap cannot map the scores of SparseMAP or of a factor graph; give them a batch axis in front instead"
+MAPPED = (
+    "vmap cannot map the scores of SparseMAP, of samples without replacement, of a surrogate gradient or of a "
+    "factor graph; give them a batch axis in front instead"
+)
 """The text of errors for arguments that `torch.func.vmap` maps."""
 
 

@@ -20,6 +20,7 @@ from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels.places import log_ratio
 from strukt.kernels.semiring import NEG_INF, constant_at_infinity, forbidden_only
+from strukt.kernels.undifferentiated import plain
 from strukt.structures import impossible, mode_parts, sparse
 from strukt.structures.cached import cached
 from strukt.structures.exact import ExactInference
@@ -108,7 +109,7 @@ class StructuredDistribution(ExactInference):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If k is not an integer of 1 or more.
             NotImplementedError: If parts do not determine the structure, as in `BitSpanTree`, or cannot be
-                required, as in `TableStructure`.
+                required, as in `TableStructure`; or under ``torch.func.vmap``.
         """
         k, flat = arguments.positive_integer("k", k), self._flatten()
 
@@ -124,6 +125,8 @@ class StructuredDistribution(ExactInference):
             )
             return flat._with_scores(*scores).sample()
 
+        for score in self.scores:
+            plain(score)  # raises an error under vmap
         guards.require_feasible(*self._best())
         result = sample_without_replacement(
             k,
