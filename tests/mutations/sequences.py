@@ -17,7 +17,7 @@ SEQUENCES = [
                     ("0, chosen // (batch // len(result))", "0, 0 * chosen"),
                 ],
                 "kernels/engine/rows": [
-                    (".sum(1)", ".amax(1)"),
+                    ("reduced(part, score, torch.sum)", "reduced(part, score, torch.amax)"),
                 ],
                 "structures/linear_chain/cpu_weights": [
                     ("TINY = 1e-100", "TINY = 0.0"),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt import LexicalisedTree, NonProjectiveTree, ProjectiveTree, SpanningTree, SpanTree
+from strukt import LexicalisedTree, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.distributions import PCFG, BitSpanTree, StructuredDistribution
 
 
@@ -22,7 +22,6 @@ def structures() -> dict[str, tuple[StructuredDistribution, tuple[int, ...]]]:
         "PCFG": (PCFG(*grammar, lengths), (1, 0, 0)),
         "LexicalisedTree, swapped ends": (LexicalisedTree(zeros(2, 4, 4), zeros(2, 3, 4), lengths), (2, 0, 0)),
         "LexicalisedTree, head outside": (LexicalisedTree(zeros(2, 4, 4), zeros(2, 3, 4), lengths), (0, 1, 1)),
-        "SpanningTree, swapped ends": (SpanningTree(zeros(2, 3, 3), lengths), (1, 0)),
     }
 
 

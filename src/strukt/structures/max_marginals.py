@@ -81,4 +81,4 @@ def by_requiring(structure: Any) -> Tensor:
         required = required.reshape(len(parts), *(1,) * len(structure.batch_shape), *shape)
         result.append(copies.condition(required.expand(copies.scores[0].shape)).max_score)
     best = torch.cat(result).movedim(0, -1).reshape(*structure.batch_shape, *shape)
-    return torch.where(structure._parts_within, best, NEG_INF)
+    return torch.where(structure._parts_within & structure._main_within(), best, NEG_INF)

@@ -72,11 +72,11 @@ class States(Flat):
         return _rows(directions, options[0], torch.zeros(options[0].shape))
 
     def _parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = sum_of_labels(_emissions(rows, options[0]), scores[0], options[0])
+        by_label = sum_of_labels(_emissions(rows, scores[0], options[0]), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _best_parted(self, rows: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = best_of_labels(_emissions(rows, options[0]), scores[0], options[0])
+        by_label = best_of_labels(_emissions(rows, scores[0], options[0]), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _joined_factors(
@@ -87,7 +87,9 @@ class States(Flat):
         This state is the first whose max-marginal is that of the label.
         """
         states = options[0]
-        index, bounds = by_state(factors, states), _emissions(self._bounds(scores, rows, lengths, options), states)
+        index, bounds = by_state(factors, states), _emissions(
+            self._bounds(scores, rows, lengths, options), factors, states
+        )
         best = best_of_labels(bounds, factors, states).gather(-1, index)
         state = torch.arange(states.shape[1]).expand(index.shape)
         first = torch.full(factors.shape, states.shape[1]).scatter_reduce_(
@@ -138,7 +140,7 @@ def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
     return torch.cat([part.flatten(1) for part in parts], 1).numpy()
 
 
-def _emissions(rows: Array, states: Tensor) -> Tensor:
+def _emissions(rows: Array, logits: Tensor, states: Tensor) -> Tensor:
     """Return the emissions ``(batch, n, states)`` of rows of `_rows`, as a view."""
     emissions = torch.from_numpy(rows)[:, 1 + states.shape[1] :]
-    return emissions.reshape(len(rows), -1, states.shape[1])
+    return emissions.reshape(len(rows), logits.shape[1], states.shape[1])

@@ -11,7 +11,6 @@ from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import AbsenceStructure
@@ -79,12 +78,6 @@ class SpanningTree(AbsenceStructure):
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sets.spanning_tree(event, length)
-
-    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Forbid leaving out a required edge, and all edges if a required entry is none."""
-        edges, absent = super()._requiring(required)
-        no_edge = (required & ~self._within).any(-1, keepdim=True).any(-2, keepdim=True)
-        return edges.masked_fill(no_edge, NEG_INF), absent
 
     @property
     def _within(self) -> Tensor:
