@@ -130,6 +130,20 @@ def test_a_head_for_other_labels_begins_anew(tmp_path):
     assert 0 < model.head.score.weight.abs().max() <= 0.25  # 1 / sqrt(16), as nn.Linear begins
 
 
+@pytest.mark.parametrize("head", ["crf", "bits"])
+def test_constraints_follow_the_labels_and_options_of_the_call(head, tmp_path):
+    tiny_heads.model(head, constraints="BIO").save_pretrained(tmp_path)
+    names = dict(enumerate(["O", "I-Z", "B-Z", "B-Y", "I-Y"]))
+    numbers = {name: index for index, name in names.items()}
+    model, _ = StructuredHead.from_pretrained(
+        tmp_path, id2label=names, label2id=numbers, output_loading_info=True
+    )
+    assert model.head.crf.start_allowed.tolist() == [True, False, True, True, False]
+    assert model.head.crf.transition_allowed[:, 1].tolist() == [False, True, True, False, False]
+    free = transformers.AutoModel.from_pretrained(tmp_path, constraints=None)
+    assert all(bool(allowed.all()) for allowed in free.head.crf.constraints)
+
+
 def test_from_encoder_takes_a_folder_or_a_model(tmp_path):
     tiny_pretrained.save("bert", tmp_path)
     encoder = transformers.AutoModel.from_pretrained(tmp_path)
@@ -426,6 +440,8 @@ def test_impossible_configurations_are_refused(options, message):
         ("no-such-model", [], {}, "expected at least one name, and none of them twice"),
         ("no-such-model", ["O", "O"], {}, "expected at least one name, and none of them twice"),
         ("no-such-model", "O", {}, "labels is 'O'; expected a list of names"),
+        ("no-such-model", {"O": 1, "X": 0}, {}, "labels is {'O': 1, 'X': 0}; expected a list of names"),
+        ("no-such-model", [0, 1], {}, "labels is [0, 1]; expected names, which are strings"),
         (torch.nn.Linear(2, 2), TAGS, {}, "encoder is of type Linear; expected a PreTrainedModel"),
         ("no-such-model", TAGS, {"constraint": "BIO"}, "constraint is not an option of a StructuredHead; "
          "did you mean constraints?"),
@@ -436,6 +452,14 @@ def test_impossible_configurations_are_refused(options, message):
 def test_arguments_of_from_encoder_that_do_not_fit_are_refused(encoder, labels, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         StructuredHead.from_encoder(encoder, labels, **options)
+
+
+def test_an_encoder_with_a_head_is_refused(tmp_path):
+    tiny_pretrained.save("bert", tmp_path)
+    masked = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="encoder is a BertForMaskedLM, which has a head; expected only the enc"):
+        StructuredHead.from_encoder(masked, TAGS)
+    assert StructuredHead.from_encoder(masked.base_model, TAGS).encoder is masked.base_model
 
 
 def test_options_of_transformers_are_known(tmp_path):

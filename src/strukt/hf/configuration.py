@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -144,6 +144,22 @@ class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
         )
         if self.bits > MOST_BITS:
             raise ValueError(f"bits is {self.bits}; expected at most {MOST_BITS}")
+
+
+def distinct_names(labels: Any) -> list[str]:
+    """Return the names of labels as a list.
+
+    Raises:
+        ValueError: If `labels` is not a list of one or more strings that are all different.
+    """
+    if isinstance(labels, (str, Mapping)):
+        raise ValueError(f"labels is {labels!r}; expected a list of names, in the order of their indices")
+    names = list(labels)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"labels is {names}; expected names, which are strings")
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"labels is {names}; expected at least one name, and none of them twice")
+    return names
 
 
 def _as_config(encoder: PretrainedConfig | dict[str, Any] | None) -> PretrainedConfig:

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import AutoModel, PreTrainedModel
 from transformers.utils import ModelOutput
 
-from strukt.hf.configuration import StructuredHeadConfig
+from strukt.hf.configuration import StructuredHeadConfig, distinct_names
 from strukt.hf.heads import Head
 from strukt.hf.tag_heads import BitsHead, CRFHead
 from strukt.hf.tree_heads import BiaffineHead, SpanHead
@@ -72,7 +72,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         ValueError: If the labels are not tags of the scheme `config.constraints`, or there is no such scheme.
 
     Examples:
-        >>> from strukt.hf import StructuredHeadConfig
+        >>> from strukt.hf import StructuredHeadConfig, distinct_names
         >>> encoder = {"model_type": "bert", "vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2,
         ...     "num_hidden_layers": 1, "intermediate_size": 8}
         >>> model = StructuredHead(StructuredHeadConfig(encoder, head="crf", num_labels=3)).eval()
@@ -124,16 +124,12 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             options: Options of `StructuredHeadConfig`, such as `constraints="BIO"`.
 
         Raises:
-            ValueError: If there are no labels, a label is repeated, labels is a single string or does not fit the
-                constraints, an option is unknown or invalid, or the encoder is of another type, such as a model
-                with adapters of peft.
+            ValueError: If labels is not a list of one or more distinct strings or does not fit the constraints, an
+                option is unknown or invalid, or the encoder is of another type, such as a model with adapters of
+                peft, or has a head.
             OSError: If there is no such encoder.
         """
-        if isinstance(labels, str):
-            raise ValueError(f"labels is {labels!r}; expected a list of names")
-        names = list(labels)
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"labels is {names}; expected at least one name, and none of them twice")
+        names = distinct_names(labels)
         StructuredHeadConfig.require_options(options)
         if not isinstance(encoder, (str, os.PathLike, PreTrainedModel)):
             raise ValueError(
@@ -142,6 +138,9 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
             )
         if not isinstance(encoder, PreTrainedModel):
             encoder = AutoModel.from_pretrained(encoder, dtype=dtype)
+        if encoder.base_model is not encoder:
+            kind = type(encoder).__name__
+            raise ValueError(f"encoder is a {kind}, which has a head; expected only the encoder, its base_model")
         config = StructuredHeadConfig(
             encoder.config.to_dict(),
             head=head,
@@ -152,6 +151,15 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         model = cls(config, encoder)
         model.head.to(encoder.device, encoder.dtype)
         return model
+
+    @classmethod
+    def from_pretrained(cls, *values: Any, **options: Any) -> Any:
+        """Load a saved model, as in transformers; constraints are those of the configuration and its labels."""
+        loaded = super().from_pretrained(*values, **options)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        if isinstance(model.head, CRFHead):
+            model.head.constrain(model.config)  # the saved constraints may be those of other labels
+        return loaded
 
     def forward(
         self,

@@ -32,10 +32,14 @@ class CRFHead(Head):
 
     def __init__(self, config: StructuredHeadConfig, size: int) -> None:
         super().__init__()
-        rules = None if config.constraints is None else tag_constraints(config.labels, config.constraints)
         self.dropout = nn.Dropout(config.dropout)
         self.score = nn.Linear(size, config.num_labels)
-        self.crf = CRF(config.num_labels, rules)
+        self.crf = _crf(config)
+
+    def constrain(self, config: StructuredHeadConfig) -> None:
+        """Replace the constraints by those of a configuration with as many labels."""
+        for name, allowed in _crf(config).named_buffers():
+            self.crf.get_buffer(name).copy_(allowed)
 
     def distribution(self, vectors: Tensor, lengths: Tensor) -> LinearChain:
         chain: LinearChain = self.crf(self.score(self.dropout(vectors)), lengths)
@@ -53,6 +57,12 @@ class CRFHead(Head):
         logits = logits.masked_fill(~places.inside.unsqueeze(-1), 0)
         tags = chain.mode.masked_fill(~places.inside, IGNORED)
         return HeadOutput(places.scatter(logits, 0), places.scatter(tags, IGNORED))
+
+
+def _crf(config: StructuredHeadConfig) -> CRF:
+    """Return a new layer with the constraints of a configuration."""
+    rules = None if config.constraints is None else tag_constraints(config.labels, config.constraints)
+    return CRF(config.num_labels, rules)
 
 
 class BitsHead(CRFHead):
