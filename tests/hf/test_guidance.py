@@ -197,6 +197,24 @@ def test_spellings_add_up_to_the_text():
     assert spellings[tokenizer("é")["input_ids"][0]] == "\ufffd"
 
 
+def test_a_byte_of_a_character_is_spelled_alone():
+    bytes_of_text = {f"<0x{byte:02X}>": byte + 1 for byte in range(256)}
+    vocabulary = {"<unk>": 0, **bytes_of_text, "▁": 257, "a": 258}
+    model = tokenizers.models.BPE(vocabulary, [], byte_fallback=True, unk_token="<unk>")
+    words = tokenizers.Tokenizer(model)
+    steps = tokenizers.decoders
+    words.decoder = steps.Sequence([steps.Replace("▁", " "), steps.ByteFallback(), steps.Fuse()])
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
+    spellings = token_spellings(tokenizer)
+    assert spellings == [None, *map(chr, range(128)), *["\ufffd"] * 128, " ", "a"]
+
+
+def test_numbers_without_a_token_have_no_spelling():
+    level = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<s>": 0, "the": 2, "dog": 5}, "<s>"))
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=level, bos_token="<s>")
+    assert token_spellings(tokenizer) == [None, None, " the", None, None, " dog"]
+
+
 def test_words_are_spelled_with_their_spaces():
     level = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<s>": 0, "the": 1, "dog": 2}, "<s>"))
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=level, bos_token="<s>")

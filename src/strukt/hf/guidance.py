@@ -141,7 +141,7 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
     Args:
         tokenizer: A tokenizer of transformers.
         words: Number of tokens of the model, which may exceed that of the tokenizer; if None, that of the
-            tokenizer.
+            tokenizer. Numbers without a token count, too.
 
     Raises:
         ValueError: If ``words`` is less than the tokenizer's number of tokens, or if no token that is not special
@@ -155,14 +155,17 @@ def token_spellings(tokenizer: Any, words: int | None = None) -> list[str | None
         >>> token_spellings(tokenizer, words=4)
         [None, ' a', ' b', None]
     """
-    count = len(tokenizer)
+    tokens = {number: token for token, number in tokenizer.get_vocab().items()}  # numbers may have gaps
+    count = max(tokens, default=-1) + 1
     words = count if words is None else words
     if words < count:
         raise ValueError(f"words is {words}; expected at least the {count} tokens of the tokenizer")
     special = set(tokenizer.all_special_ids)
     # Decoders drop the space before the first token of a text, so each token is decoded after the same other one.
-    numbers = [number for number in range(count) if number not in special]
-    before = next((number for number in numbers if tokenizer.decode([number]).strip()), None)
+    # This is no single byte, which a decoder would join with a byte that follows.
+    numbers = sorted(tokens.keys() - special)
+    candidates = sorted(numbers, key=lambda number: tokens[number].startswith("<0x"))
+    before = next((number for number in candidates if tokenizer.decode([number]).strip()), None)
     if before is None:
         raise ValueError(
             f"tokenizer has {count} tokens, none of which decodes to text; expected a tokenizer of text"
