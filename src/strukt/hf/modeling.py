@@ -72,7 +72,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
         ValueError: If the labels are not tags of the scheme `config.constraints`, or there is no such scheme.
 
     Examples:
-        >>> from strukt.hf import StructuredHeadConfig, distinct_names
+        >>> from strukt.hf import StructuredHeadConfig
         >>> encoder = {"model_type": "bert", "vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2,
         ...     "num_hidden_layers": 1, "intermediate_size": 8}
         >>> model = StructuredHead(StructuredHeadConfig(encoder, head="crf", num_labels=3)).eval()
@@ -154,7 +154,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     @classmethod
     def from_pretrained(cls, *values: Any, **options: Any) -> Any:
-        """Load a saved model, as in transformers; constraints are those of the configuration and its labels."""
+        """Load a saved model by `values` and `options`, as in transformers; constraints are those of its labels."""
         loaded = super().from_pretrained(*values, **options)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         if isinstance(model.head, CRFHead):
