@@ -7,9 +7,11 @@ import tokenizers
 import torch
 import transformers
 from scipy.stats import chisquare
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from strukt import HMM, HMMGuide, InfeasibleError, PCFGGuide
-from strukt.automata import avoiding, containing, matching, phrase
+from strukt.automata import anything, avoiding, containing, matching, phrase
 from strukt.hf import GuidedLogitsProcessor, token_spellings
 
 V, END, LENGTH = 7, 0, 8
@@ -34,6 +36,18 @@ def gpt2(**options) -> transformers.GPT2LMHeadModel:
     return transformers.GPT2LMHeadModel(
         transformers.GPT2Config(**sizes, bos_token_id=6, eos_token_id=END, pad_token_id=END, **options)
     ).eval()
+
+
+class LargestTensor(TorchDispatchMode):
+    """Record the number of entries of the largest tensor that an operator returns."""
+
+    size = 0
+
+    def __torch_dispatch__(self, function, types, values=(), options=None):
+        result = function(*values, **(options or {}))
+        for tensor in tree_leaves(result):
+            self.size = max(self.size, tensor.numel() if isinstance(tensor, torch.Tensor) else 0)
+        return result
 
 
 def until_end(row: list[int]) -> list[int]:
@@ -128,6 +142,27 @@ def test_steps_do_not_depend_on_what_was_read_before():
         found = processor(step, torch.zeros(len(step), V))
         fresh = GuidedLogitsProcessor(guide, 2)(step, torch.zeros(len(step), V))
         assert torch.allclose(found, fresh, atol=1e-5)
+
+
+def test_texts_without_prompts_may_grow_in_number():
+    guide = HMMGuide(hmm(), CONSTRAINT, LENGTH, END)
+    processor = GuidedLogitsProcessor(guide, 0)
+    processor(torch.zeros(1, 0, dtype=torch.long), torch.zeros(1, V))
+    step = torch.tensor([[3], [1], [3]])
+    found, fresh = (each(step, torch.zeros(3, V)) for each in (processor, GuidedLogitsProcessor(guide, 0)))
+    assert torch.equal(found, fresh)
+
+
+@pytest.mark.parametrize("reordered", [False, True])
+def test_a_step_of_many_texts_needs_memory_linear_in_their_number(reordered):
+    guide = HMMGuide(hmm(), anything(V), LENGTH)
+    texts = torch.randint(V, (1000, 5))
+    processor = GuidedLogitsProcessor(guide, 1)
+    processor(texts[:, :4], torch.zeros(1000, V))
+    largest = LargestTensor()
+    with largest:
+        processor(texts.flip(0) if reordered else texts, torch.zeros(1000, V))
+    assert largest.size <= 1000 * 2 * V
 
 
 def test_padding_in_front_is_not_read():
