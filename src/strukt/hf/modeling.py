@@ -154,7 +154,7 @@ class StructuredHead(PreTrainedModel):  # type: ignore[misc]
 
     @classmethod
     def from_pretrained(cls, *values: Any, **options: Any) -> Any:
-        """Load a saved model by `values` and `options`, as in transformers; constraints are those of its labels."""
+        """Load a saved model by `values` and `options` as in transformers, with the constraints of its labels."""
         loaded = super().from_pretrained(*values, **options)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         if isinstance(model.head, CRFHead):
