@@ -24,7 +24,7 @@ class SpanningTree(AbsenceStructure):
 
     Args:
         edges: ``batch + (n, n)``; ``[i, j]`` with i < j scores the edge between vertices i and j. Other entries
-            have no effect, but must not be NaN or +inf.
+            have no effect, as in the masks of `condition`, but must not be NaN or +inf.
         lengths: ``batch``, the number of vertices; all n if None.
         validate_args: Whether to check values as well as shapes; if None, see `strukt.set_default_validate_args`.
 
